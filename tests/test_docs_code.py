@@ -44,6 +44,8 @@ NOT_RUN = {
     ("docs/performance.md", "python -m dsbd bench --max"): "measures for ten minutes",
     ("docs/performance.md", "python -m benchmarks.surrogate"): GPU,
     ("docs/evaluation.md", "python -m benchmarks.beams"): "measures for half an hour",
+    ("docs/evaluation.md", "OMP_NUM_THREADS=1 python -m benchmarks.beams"): "measures for ten minutes",
+    ("docs/evaluation.md", "python -m benchmarks.eight_bits"): "needs SmolLM2, and minutes",
     ("docs/evaluation.md", "tr '"): "reads a long prompt 16 times",
     ("docs/evaluation.md", "python -m dsbd eval"): "measures for half an hour",
 }

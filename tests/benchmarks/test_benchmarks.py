@@ -1,7 +1,10 @@
-"""Each planted fault still has its place, and its program tells caught from missed; the votes of benchmarks.beams."""
+"""Each planted fault still has its place, and its program tells caught from missed; the tables of benchmarks.beams."""
+
+import sys
 
 import pytest
 
+from benchmarks import beams
 from benchmarks.beams import text_of, voted
 from benchmarks.planted_faults import FAULTS, ROOT, Fault, is_caught, planted, suite_of
 from tests.bench.made_up import made_up_run
@@ -53,3 +56,16 @@ def test_a_vote_takes_the_likeliest_of_the_most(answers, perplexities, by_text, 
     assert voted(samples).perplexity == 1.0
     assert samples.index(voted(samples, text_of)) == by_text
     assert samples.index(voted(samples, {"a": 1, "a ": 1, "A": 1, "b": 2, "c": 3}.get)) == by_rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("what", "systems"), [("why", {"greedy", "T 1 equal 4"}), ("width", {"equal 4 fixed, sampled 2 x 4"})]
+)
+def test_a_table_of_beams_has_its_rows(what, systems, monkeypatch, capsys):
+    """Catches a field that a decode no longer has, and a name that --only no longer finds."""
+    options = ["--limit", "2", "--depths", "2", "--max-new-tokens", "8", "--only"]
+    monkeypatch.setattr(sys, "argv", ["beams", what, *options, "|".join(f"{name}$" for name in systems)])
+    beams.main()
+    shown = capsys.readouterr().out
+    assert [name for name in systems if name not in shown] == []
