@@ -30,6 +30,7 @@ def main() -> None:
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(address, timeout=PATIENCE_SECONDS * 1000)
         page.wait_for_selector(".dsbd-node:not([hidden])", timeout=PATIENCE_SECONDS * 1000)
+        page.click("#share > summary")
         page.click("[data-do=live]")
         page.wait_for_selector(".live-note:has-text('Decoded in this browser')", timeout=PATIENCE_SECONDS * 1000)
         browser.close()
