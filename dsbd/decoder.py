@@ -76,8 +76,9 @@ def iterations(
 def _decide(
     iteration: Iteration, settings: ResolvedSettings, eos: Collection[int], noise: Noise
 ) -> list[VerifiedLayer]:
-    if settings.forest == "coupled" and settings.temperature > 0 and iteration.next_tokens.known:
-        noise.prepare(iteration.next_tokens.known, settings.max_width if settings.replacement else 1)
+    known = iteration.next_tokens.known
+    if settings.forest == "coupled" and settings.temperature > 0 and iteration.scored and known:
+        noise.prepare(known, settings.max_width if settings.replacement else 1)
     forest, next_tokens, choices = iteration.forest, iteration.next_tokens, Uniforms(iteration.uniforms)
     if not iteration.best:
         return verify(forest, next_tokens, settings, eos, choices, noise)

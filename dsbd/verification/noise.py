@@ -80,29 +80,33 @@ class Noise:
         ends = np.cumsum([one.size for one in tokens])
         if ends[-1] * draws > AT_ONCE:
             return
-        noise = self._gumbel(next_tokens, np.repeat(np.arange(len(tokens)), np.diff(ends, prepend=0)), tokens, draws)
+        beams = np.repeat(np.arange(len(tokens)), [one.size for one in tokens])
+        noise = self._gumbel(next_tokens, beams, np.concatenate(tokens), draws)
         parts = zip(tokens, np.split(noise, ends[:-1], axis=1), strict=True)
         self._ready = dict(zip(next_tokens, parts, strict=True))
 
     def gumbel(self, distribution: JointDistribution, parents: Sequence[Node], draws: int) -> Floats:
         """Return the noise [draws, n] of all candidates of a joint distribution over these beams, draws from 0 on."""
         beams, tokens = distribution.candidates(np.arange(distribution.support))
-        families = np.split(tokens, beams.searchsorted(np.arange(1, len(parents))))
-        prepared = [self._prepared(parent, own, draws) for parent, own in zip(parents, families, strict=True)]
-        ready = [one for one in prepared if one is not None]
-        return np.hstack(ready) if len(ready) == len(parents) else self._gumbel(parents, beams, families, draws)
+        if self._ready.keys() >= set(parents):
+            families = np.split(tokens, beams.searchsorted(np.arange(1, len(parents))))
+            prepared = [self._prepared(parent, own, draws) for parent, own in zip(parents, families, strict=True)]
+            ready = [one for one in prepared if one is not None]
+            if len(ready) == len(parents):
+                return np.hstack(ready)
+        return self._gumbel(parents, beams, tokens, draws)
 
     def _prepared(self, parent: Node, tokens: Ints, draws: int) -> Floats | None:
-        known, noise = self._ready.get(parent, (tokens[:0], np.empty((0, 0))))
+        known, noise = self._ready[parent]
         index = known.searchsorted(tokens)
         has_all = len(noise) >= draws and bool((known.take(index, mode="clip") == tokens).all())
         return noise[:draws, index] if has_all else None
 
-    def _gumbel(self, parents: Collection[Node], beams: Ints, families: Sequence[Ints], draws: int) -> Floats:
-        """Return the noise [draws, n] of the tokens of each parent; ``beams`` [n]: the index of each token's parent."""
+    def _gumbel(self, parents: Collection[Node], beams: Ints, tokens: Ints, draws: int) -> Floats:
+        """Return the noise [draws, n] of these tokens [n]; ``beams`` [n]: the index of each token's parent."""
         paths = np.array([self._hash(node) for node in parents], dtype=np.uint32)[beams]
         blocks = (draws + 1) // 2  # two numbers from a block of four words
-        high, low = self._random_words(paths, np.concatenate(families).astype(np.uint32), blocks)
+        high, low = self._random_words(paths, tokens.astype(np.uint32), blocks)
         uniform = ((high >> 6) * float(1 << 26) + (low >> 6) + 0.5) / float(1 << 52)
         noise: Floats = -np.log(-np.log(uniform))
         return noise.reshape(2, blocks, -1).swapaxes(0, 1).reshape(-1, beams.size)[:draws]
