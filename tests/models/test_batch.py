@@ -186,7 +186,7 @@ def test_a_decode_that_stands_still_holds_up_no_other(monkeypatch):
     with batch.joined():
         paused = dsbd.stream(onnx_pair(), "Once", max_new_tokens=9)
         next(paused)
-        (result,) = watched(partial(run, batch, outcome, [(2, "", 0)]))
+    (result,) = watched(partial(run, batch, outcome, [(2, "", 0)]))
     assert result.token_ids == alone(2).token_ids
     assert [len(one._free) for one in batch.lanes] == [2, 2]
     paused.close()

@@ -1,8 +1,8 @@
 """Several decodes in one forward: each runs as it is, in a thread, and their calls of a model meet here.
 
 A model computes one forward at a time; calls that come meanwhile wait, and the next forward serves all of them. Before
-it starts it waits for the decodes that have not called yet, but only for a part of the time that a forward takes: so a
-decode that ends, fails, is cancelled or stands still holds up no other.
+it starts it waits for the decodes that have not called yet, but only a few times as long as a forward takes, and only
+once for each that stays away: so a decode that ends, fails, is cancelled or stands still hardly holds up the others.
 
 The cache of each decode is a *lane* of buffers that all share, so that nothing is copied for a forward. A decode that
 needs more room than a lane has, or for which no lane is free, computes on buffers of its own.
@@ -13,7 +13,8 @@ needs more room than a lane has, or for which no lane is free, computes on buffe
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -22,8 +23,40 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.states.forest import ForestState
 from dsbd.util import CancelCheck
 
-LINGER = 0.25
-"""How long a forward waits at most for decodes that have not called yet, as a part of the last forward's time."""
+LINGER = 2.0
+"""How long a forward waits at most for decodes that have not called yet, in multiples of the last forward's time."""
+
+
+class Turn:
+    """The right to run, which one decode of a batch has at a time; it gives it away while a model computes.
+
+    Threads that run at the same time take the interpreter's lock from each other at each small operation of torch. That
+    took as long as the operations.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner: int | None = None
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._owner = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._owner = None
+        self._lock.release()
+
+    @contextmanager
+    def given_away(self) -> Iterator[None]:
+        """Let others run during the block, if the caller has the turn."""
+        if self._owner != threading.get_ident():
+            yield
+            return
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
 
 
 @dataclass
@@ -52,11 +85,14 @@ class Lanes(ABC):
         model: whose forwards these are.
         count: decodes at the same time.
         room: slots of each.
+        turn: of the decodes.
     """
 
-    def __init__(self, model: LanguageModel, count: int, room: int) -> None:
-        self.model, self.count, self.room = model, count, room
+    def __init__(self, model: LanguageModel, count: int, room: int, turn: Turn) -> None:
+        self.model, self.count, self.room, self.turn = model, count, room, turn
         self._free = list(range(count))
+        self._late = set[int]()
+        """Lanes whose decodes a forward waited for in vain; none waits for them until they call."""
         lock = threading.Lock()
         self._arrived, self._changed = threading.Condition(lock), threading.Condition(lock)
         self._waiting = list[Call]()
@@ -79,17 +115,20 @@ class Lanes(ABC):
 
     def release(self, lane: int) -> None:
         """Give a lane back."""
+        self._late.discard(lane)
         self._free.append(lane)  # without the lock: the garbage collector may call this while it is held
 
     def logits(self, call: Call) -> torch.Tensor:
         """Return the logits of a call, computed with those of all that wait; raises what it raises alone."""
         with self._changed:
+            self._late.discard(call.lane)
             self._waiting.append(call)
             self._arrived.notify()
             self._changed.wait_for(lambda: call.is_over or not self._is_busy)
             if not call.is_over:
                 self._is_busy = True
-                self._arrived.wait_for(self._are_all_here, LINGER * self._seconds)
+                if not self._arrived.wait_for(self._are_all_here, LINGER * self._seconds):
+                    self._late = {*range(self.count)} - {*self._free} - {one.lane for one in self._waiting}
                 calls, self._waiting = self._waiting, []
         if not call.is_over:
             start = time.perf_counter()
@@ -104,7 +143,7 @@ class Lanes(ABC):
         return call.alone() if call.logits is None else call.logits
 
     def _are_all_here(self) -> bool:
-        return len(self._waiting) + len(self._free) >= self.count
+        return len(self._waiting) + len(self._free) + len(self._late) >= self.count
 
     def _compute(self, calls: Sequence[Call]) -> None:
         """Fill in the logits; if the shared forward fails they stay None, and each decode computes its own."""

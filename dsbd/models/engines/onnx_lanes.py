@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dsbd.models.engines.lanes import Call, Lanes
+from dsbd.models.engines.lanes import Call, Lanes, Turn
 from dsbd.models.engines.onnx import OnnxForward, OnnxState
 from dsbd.models.language_model import LanguageModel
 from dsbd.util import CancelCheck
@@ -26,8 +26,8 @@ class OnnxLanesForward(OnnxForward):
 class OnnxLanes(Lanes):
     """Lanes are the batch of the attention operator. Raises: RuntimeError: this ONNX Runtime is too old for it."""
 
-    def __init__(self, model: LanguageModel, count: int, room: int) -> None:
-        super().__init__(model, count, room)
+    def __init__(self, model: LanguageModel, count: int, room: int, turn: Turn) -> None:
+        super().__init__(model, count, room, turn)
         self._forward = model.runner(OnnxLanesForward)
         self._cache = model.new_cache()
         shapes = [buffer.shape for buffer in self._cache.buffers]
@@ -83,8 +83,9 @@ class OnnxLaneState(OnnxState):
     def _run(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, count: int) -> torch.Tensor:
         alone = partial(super()._run, tokens, positions, mask, count)
         length, size = self.cache.length, tokens.numel()
-        if self.cache.buffers is not self._shared or count < size:
-            return alone()
-        logits = self._lanes.logits(Call(self._lane, length, tokens, positions, mask, alone))
+        with self._lanes.turn.given_away():
+            if self.cache.buffers is not self._shared or count < size:
+                return alone()
+            logits = self._lanes.logits(Call(self._lane, length, tokens, positions, mask, alone))
         self.cache.extend(length + size - self.cache.length)  # alone counts them itself
         return logits
