@@ -1,8 +1,8 @@
 """What guesses without a second model are worth: each way decodes a question in turn with four beams of beam sampling.
 
 The SQL target with the right queries of the validation questions as its history, alone and beside its draft model; with
-the right answer, and one of which a word was changed, as its guess; SmolLM2 correcting texts and chatting, where it has
-been fetched:
+the right answer, one of which a word was changed, and another text as its guess; SmolLM2 correcting texts and chatting,
+where it has been fetched:
 
     python -m benchmarks.history --limit 20
 
@@ -26,6 +26,7 @@ from dsbd.util import asset_path
 
 EXACT = {"min_width": 4, "max_width": 4}
 CHAT = ["Why is the sky blue?", "Name three animals of the forest.", "How do I boil an egg?", "What is a noun?"]
+WRONG = "It is a long way from here to the sea, and nobody knows who lives there."
 Way = tuple[str, Pair, dict[str, Any], Callable[[str, str], dict[str, Any]]]
 """A name, a pair, settings, and what is known of a prompt and its text."""
 
@@ -83,6 +84,7 @@ def main() -> None:
         ("history", alone, broad, lambda *_: {"history": history}),
         ("history and draft model", pair, deep, lambda *_: {"history": history}),
         ("right guess", alone, whole, lambda _, text: {"guess": text}),
+        ("wrong guess", alone, whole, lambda *_: {"guess": WRONG}),
         ("guess with a word changed", alone, whole, lambda _, text: {"guess": changed(text)}),
     ]
     measure(pair, [one.prompt for one in load_task("sql").questions(limit)], sql)

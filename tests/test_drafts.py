@@ -6,6 +6,7 @@ import tracemalloc
 from collections import Counter, defaultdict
 from copy import copy
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -92,10 +93,51 @@ def test_next_tokens_are_what_followed(shared: list[int], tails: list[list[int]]
         for token in tail:
             node = node.child(token)
         beams.append(node)
-    for node, row in zip(beams, copies.begin(PROMPT, beams, 1) if shared else copies.extend(beams), strict=True):
+    copies.read(PROMPT, beams)
+    for node, row in zip(beams, copies.next_tokens(beams), strict=True):
         expected = slow_distribution(texts, [*PROMPT, *node.token_ids()], node.length)
         assert row.tokens.tolist() == sorted(expected)
         assert np.exp(row.log_probs) == pytest.approx([expected[token] for token in sorted(expected)])
+
+
+def test_what_was_wrong_too_often_is_no_guess() -> None:
+    """Catches a score of drafts instead of texts, one of other sizes, and guesses that never come back."""
+    outcomes = list[bool]()
+    for seed in range(20):
+        source = random.Random(seed)
+        guesses = [[3, 1, 2, 9, 1, 2, 4, 4, 7]] * (seed % 2)
+        path = [source.choice([1, 2, 3]) for _ in range(9)] + PROMPT[1:]
+        node, copies, right, tried = Node(None, -1, 0), PromptLookup(Known(guesses)), Counter(), Counter()
+        for length, token in enumerate(path):
+            ids = [*PROMPT, *path[:length]]
+            texts = [*(([*PROMPT[-8:], *guess], 8, "expected") for guess in guesses), (ids, 0, "text")]
+            known, size = slow_distribution(texts, ids, length), longest_match(texts, ids)
+            share = 0.5
+            for shorter in range(size + 1):
+                share = (right[shorter] + share) / (tried[shorter] + 1)
+            (row,) = copies.begin(PROMPT, [node], 1)
+            assert row.tokens.tolist() == (sorted(known) if share >= 0.4 else [])
+            if known:
+                outcomes.append(share >= 0.4)
+                tried[size] += 1
+                right[size] += max(known, key=known.get) == token
+            node = node.child(token)
+    changes = Counter(pairwise(outcomes))
+    assert min(changes[True, False], changes[False, True]) > 5
+
+
+def longest_match(texts: list[tuple[list[int], int, str]], path: list[int]) -> int:
+    """Return how many of a path's last tokens occur elsewhere, of the sizes that are compared."""
+    return max(
+        (
+            size
+            for size in (8, 6, 4, 3, 2, 1)
+            for ids, start, kind in texts
+            for end in range(max(size, start), len(ids))
+            if (size > 1 or kind == "expected") and ids[end - size : end] == path[-size:]
+        ),
+        default=0,
+    )
 
 
 @pytest.mark.parametrize("method", ["dsbd", "speculative_beam_search", "specinfer", "speculative"])

@@ -7,6 +7,7 @@ a draft model does, so methods, records and audit need not know the difference.
 *Source:* prompt lookup decoding, whose guesses are one chain; docs/algorithm.md, *Drafts without a draft model*.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -30,6 +31,11 @@ class Known(NamedTuple):
         return bool(self.guesses) or self.history is not None
 
 
+LEAST = 0.4
+"""How often guesses must have been right to go on. In free chat, those that were not made a decode a tenth slower than
+none; with a text that is expected, and wrong, it took twice as long."""
+
+
 NOTHING = Known()
 
 
@@ -44,6 +50,10 @@ class PromptLookup:
 
     The text is the prompt and what all beams share when an iteration begins. So the drafts do not look at the random
     numbers of their iteration, as exactness demands.
+
+    With each token of the text it learns how often the likeliest guess after a context of that size was right, from
+    one half on, or from what holds for the next shorter size. Below :data:`LEAST` it answers nothing, until the guesses
+    that it would have made were right again.
     """
 
     record = DraftRecord(LOOKUP, copies=True)
@@ -52,8 +62,9 @@ class PromptLookup:
         self._known = known
         self._prompt: Sequence[int] | None = None
 
-    def _read(self, prompt: Sequence[int]) -> None:
+    def _begin(self, prompt: Sequence[int]) -> None:
         self._prompt, self._ids = prompt, list(prompt)
+        self._right, self._tried = Counter[int](), Counter[int]()
         self._text, expected, before = Continuations(), Continuations(EXPECTED_SIZES), self._ids[-CONTEXT:]
         self._text.add(self._ids, 0)
         for guess in self._known.guesses:
@@ -63,17 +74,41 @@ class PromptLookup:
 
     def begin(self, prompt: Sequence[int], beams: Sequence[Node], depth: int) -> list[TopTokens]:
         """Take in what the beams share, and return their next tokens."""
-        if self._prompt is None:
-            self._read(prompt)
-        self._shared = common_prefix(beams)
-        new = self._shared.token_ids()[len(self._ids) - len(prompt) :]
-        self._ids += new
-        self._text.add(self._ids, len(self._ids) - len(new))
+        self.read(prompt, beams)
         return self.extend(beams)
 
+    def read(self, prompt: Sequence[int], beams: Sequence[Node]) -> None:
+        """Take in what the beams share."""
+        if self._prompt is None:
+            self._begin(prompt)
+        self._shared = common_prefix(beams)
+        for token in self._shared.token_ids()[len(self._ids) - len(prompt) :]:
+            size, probs = self._after(tuple(self._ids[-CONTEXT:]), len(self._ids) - len(prompt))
+            if probs:
+                self._tried[size] += 1
+                self._right[size] += max(probs, key=probs.__getitem__) == token
+            self._ids.append(token)
+            self._text.add(self._ids, len(self._ids) - 1)
+
     def extend(self, nodes: Sequence[Node]) -> list[TopTokens]:
-        """Return the next tokens after each node; none where nothing that is known agrees with it."""
-        return [self._next(self._last_ids(node), node.length) for node in nodes]
+        """Return the next tokens after each node; none where nothing that is known agrees with it, or too often did
+        so in vain."""
+        return [top_tokens(probs if self._right_at(size) >= LEAST else {}) for size, probs in self._known_after(nodes)]
+
+    def next_tokens(self, nodes: Sequence[Node]) -> list[TopTokens]:
+        """Return all that is known of what follows each node."""
+        return [top_tokens(probs) for _, probs in self._known_after(nodes)]
+
+    def _right_at(self, size: int) -> float:
+        """Return how often guesses after a match of so many tokens were right, about."""
+        share = 0.5
+        for shorter in sorted(self._tried):
+            if shorter <= size:
+                share = (self._right[shorter] + share) / (self._tried[shorter] + 1)
+        return share
+
+    def _known_after(self, nodes: Sequence[Node]) -> list[tuple[int, dict[int, float]]]:
+        return [self._after(self._last_ids(node), node.length) for node in nodes]
 
     def _last_ids(self, node: Node) -> tuple[int, ...]:
         """Return the last ids up to a node, at most as many as are compared, in reading order."""
@@ -84,8 +119,9 @@ class PromptLookup:
         left = CONTEXT - len(ids)
         return (*(self._ids[-left:] if left else ()), *ids[::-1])
 
-    def _next(self, last: tuple[int, ...], length: int) -> TopTokens:
-        probs, left = dict[int, float](), 1.0
+    def _after(self, last: tuple[int, ...], length: int) -> tuple[int, dict[int, float]]:
+        """Return the longest match of the last ids before a place, and the probabilities of what followed."""
+        longest, probs, left = 0, dict[int, float](), 1.0
         for size in EXPECTED_SIZES:
             context = last[-size:]
             for table in self._tables if size <= len(last) else ():
@@ -95,8 +131,9 @@ class PromptLookup:
                     for token, count in counts.items():
                         probs[token] = probs.get(token, 0.0) + part * count
                     left -= part * total
+                    longest = longest or size
         for guess in self._known.guesses:
             if length < len(guess):
                 probs[guess[length]] = probs.get(guess[length], 0.0) + left / 2
                 left /= 2
-        return top_tokens(probs)
+        return longest, probs

@@ -33,11 +33,12 @@ class Mixture:
     def begin(self, prompt: Sequence[int], beams: Sequence[Node], depth: int) -> list[TopTokens]:
         self._start, self._left = (prompt, beams, depth), list[Node]()
         self._has_begun = False
-        return self._mixed(self._lookup.begin(prompt, beams, depth))
+        self._lookup.read(prompt, beams)
+        return self._mixed(self._lookup.next_tokens(beams))
 
     def extend(self, nodes: Sequence[Node]) -> list[TopTokens]:
         self._left += nodes
-        return self._mixed(self._lookup.extend(nodes))
+        return self._mixed(self._lookup.next_tokens(nodes))
 
     def _mixed(self, copied: list[TopTokens]) -> list[TopTokens]:
         if all(one.log_probs.max(initial=-math.inf) >= math.log(SURE) for one in copied):
