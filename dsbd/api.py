@@ -68,9 +68,10 @@ def decode_many(
     pair: Pair, prompts: Iterable[Prompt], settings: DecodingSettings | None = None, *,
     on_error: str = "raise", batch: int = 1, **options: Any,
 ) -> Iterator[Any]:  # fmt: skip
-    """Decode prompts, each as if it came alone; yield a result for each, in order, as soon as it is there.
+    """Decode prompts, each as if it came alone; yield a result for each, in order.
 
-    A prompt is taken from the iterable when it is its turn, so there may be more than fit into memory.
+    Prompts are taken from the iterable one by one, with ``batch`` up to four batches ahead, so there may be more than
+    fit into memory.
 
     Args:
         pair: from :func:`dsbd.load_pair`.
@@ -80,7 +81,7 @@ def decode_many(
             raises it. What is wrong for every prompt, such as a setting, is raised always, and so is a StoppedError.
         batch: prompts that are decoded at the same time, in threads, 1 to 256; fewer where the memory holds no more.
             Where a model runs on ONNX Runtime, one forward serves all that wait for it. What is a function, such as
-            ``stop`` or ``processors``, is called by several threads.
+            ``stop`` or ``processors``, is called by several threads, and must not wait for another decode.
         options: what else :func:`stream` takes.
 
     Raises:

@@ -141,7 +141,7 @@ class Observer:
         """Take an iteration that was committed."""
 
     def on_finish(self, result: DecodingResult) -> None:
-        """Take the final result. Not called for a decode that was cancelled or stopped."""
+        """Take the final result. Not called for a decode that was cancelled, or whose reader left."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -228,8 +228,8 @@ def drafter_of(start: RunStart, generator: torch.Generator, noise: Noise, check:
     state: DecodingState | None = None
     if settings.draft_depth == 0:
         return None
-    lookup = PromptLookup(start.known) if pair.copies or start.known else None
-    source = lookup if pair.copies else copy(pair.source)
+    lookup = PromptLookup(start.known) if start.known else None
+    source = lookup if lookup and pair.copies else copy(pair.source)
     if settings.searches_blocks:
         state = reference_state(pair.target, check)
         source = BlockSearch(state, pair.eos, pair.device)

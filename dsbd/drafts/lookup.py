@@ -32,8 +32,8 @@ class Known(NamedTuple):
 
 
 LEAST = 0.4
-"""How often guesses must have been right to go on. In free chat, those that were not made a decode a tenth slower than
-none; with a text that is expected, and wrong, it took twice as long."""
+"""The hit rate below which nothing is guessed. Without it, free chat was a tenth slower than without guesses, and a
+wrong expected text doubled the time."""
 
 
 NOTHING = Known()
@@ -51,9 +51,9 @@ class PromptLookup:
     The text is the prompt and what all beams share when an iteration begins. So the drafts do not look at the random
     numbers of their iteration, as exactness demands.
 
-    With each token of the text it learns how often the likeliest guess after a context of that size was right, from
-    one half on, or from what holds for the next shorter size. Below :data:`LEAST` it answers nothing, until the guesses
-    that it would have made were right again.
+    The hit rate of the likeliest guess is counted for each length of match, token by token of the answer, whether or
+    not it was guessed; it begins with that of shorter matches, and with one half. Where it is below :data:`LEAST`,
+    :meth:`extend` guesses nothing.
     """
 
     record = DraftRecord(LOOKUP, copies=True)
@@ -64,7 +64,7 @@ class PromptLookup:
 
     def _begin(self, prompt: Sequence[int]) -> None:
         self._prompt, self._ids = prompt, list(prompt)
-        self._right, self._tried = Counter[int](), Counter[int]()
+        self._hits, self._tried = Counter[int](), Counter[int]()
         self._text, expected, before = Continuations(), Continuations(EXPECTED_SIZES), self._ids[-CONTEXT:]
         self._text.add(self._ids, 0)
         for guess in self._known.guesses:
@@ -86,25 +86,24 @@ class PromptLookup:
             size, probs = self._after(tuple(self._ids[-CONTEXT:]), len(self._ids) - len(prompt))
             if probs:
                 self._tried[size] += 1
-                self._right[size] += max(probs, key=probs.__getitem__) == token
+                self._hits[size] += max(probs, key=probs.__getitem__) == token
             self._ids.append(token)
             self._text.add(self._ids, len(self._ids) - 1)
 
     def extend(self, nodes: Sequence[Node]) -> list[TopTokens]:
-        """Return the next tokens after each node; none where nothing that is known agrees with it, or too often did
-        so in vain."""
-        return [top_tokens(probs if self._right_at(size) >= LEAST else {}) for size, probs in self._known_after(nodes)]
+        """Return the next tokens after each node; none without a match, or where such matches were mostly wrong."""
+        return [top_tokens(probs if self._hit_rate(size) >= LEAST else {}) for size, probs in self._known_after(nodes)]
 
     def next_tokens(self, nodes: Sequence[Node]) -> list[TopTokens]:
         """Return all that is known of what follows each node."""
         return [top_tokens(probs) for _, probs in self._known_after(nodes)]
 
-    def _right_at(self, size: int) -> float:
-        """Return how often guesses after a match of so many tokens were right, about."""
+    def _hit_rate(self, size: int) -> float:
+        """Return the hit rate after a match of so many tokens."""
         share = 0.5
         for shorter in sorted(self._tried):
             if shorter <= size:
-                share = (self._right[shorter] + share) / (self._tried[shorter] + 1)
+                share = (self._hits[shorter] + share) / (self._tried[shorter] + 1)
         return share
 
     def _known_after(self, nodes: Sequence[Node]) -> list[tuple[int, dict[int, float]]]:

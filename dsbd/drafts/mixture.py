@@ -18,7 +18,7 @@ bundled SQL pair yielded less."""
 
 
 class Mixture:
-    """Asks a lookup first, and for layers in which it is not sure of every node the other source, too.
+    """Asks a lookup first and, for layers in which some node has no sure copy, the other source, too.
 
     The other source is given the layers that it was not asked for together with the next one that it is asked for.
     """

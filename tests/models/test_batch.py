@@ -179,9 +179,8 @@ def _refused():
     raise RuntimeError("refused")
 
 
-def test_a_decode_that_stands_still_holds_up_no_other(monkeypatch):
+def test_a_decode_that_stands_still_holds_up_no_other():
     """Catches a forward that waits for a decode whose reader is away, or for one that waits for another decode."""
-    monkeypatch.setattr(lanes, "LINGER", 2.0)
     batch = Batch(onnx_pair().models, 3, 120)
     with batch.joined():
         paused = dsbd.stream(onnx_pair(), "Once", max_new_tokens=9)

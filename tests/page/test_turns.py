@@ -10,7 +10,6 @@ import torch
 import dsbd
 from dsbd.errors import ModelError, StoppedError
 from dsbd.machine import torch_threads
-from dsbd.models.engines import lanes
 from dsbd.models.engines.onnx_lanes import OnnxLanes
 from dsbd.settings import DecodingSettings
 from tests.page.conftest import SHORT, PacedRunner, wait_until
@@ -55,7 +54,6 @@ def begun(runner: PacedRunner, session: str, prompt: str = PROMPTS[0], **options
 @pytest.mark.parametrize("has_lanes", [True, False])
 def test_visitors_at_once_get_what_each_gets_alone(runner, has_lanes, monkeypatch):
     """Catches a run that reads another's lane, one that does not share, and lanes that are not given back."""
-    monkeypatch.setattr(lanes, "LINGER", 2.0)
     if not has_lanes:
         monkeypatch.undo()
         runner = PacedRunner(runner.pairs)

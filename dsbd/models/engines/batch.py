@@ -13,7 +13,7 @@ import torch
 
 from dsbd.errors import SettingsError
 from dsbd.machine import free_bytes
-from dsbd.models.engines.lanes import Turn
+from dsbd.models.engines.lanes import PythonLock
 from dsbd.models.engines.onnx_lanes import OnnxLanes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.states.forest import ForestState
@@ -45,9 +45,9 @@ class Batch:
         weights = sum(model.model.get_memory_footprint() for model in gains)
         self.size = max(1, min(size, int((free_bytes(models[0].device) * SHARE - weights) // each)))
         """Decodes at the same time."""
-        self.lanes, self._turn = list[OnnxLanes](), Turn()
+        self.lanes, self._lock = list[OnnxLanes](), PythonLock()
         with suppress(RuntimeError):  # a runtime that is too old: then each decode computes its own forwards
-            self.lanes += [OnnxLanes(model, self.size, room, self._turn) for model in gains if self.size > 1]
+            self.lanes += [OnnxLanes(model, self.size, room) for model in gains if self.size > 1]
         self.serves_all = self.size > 1 and len(self.lanes) == len(gains)
         """Whether every model that gains by lanes has them."""
 
@@ -76,10 +76,10 @@ class Batch:
 
     @contextmanager
     def joined(self) -> Iterator[None]:
-        """Let decodes that begin in the block take lanes. Those that run in it take turns."""
+        """Let decodes that begin in the block take lanes. Only one of those that run in it runs Python at a time."""
         token = _JOINED.set(self)
         try:
-            with self._turn if self.lanes else nullcontext():
+            with self._lock if self.lanes else nullcontext():
                 yield
         finally:
             _JOINED.reset(token)

@@ -27,36 +27,40 @@ LINGER = 2.0
 """How long a forward waits at most for decodes that have not called yet, in multiples of the last forward's time."""
 
 
-class Turn:
-    """The right to run, which one decode of a batch has at a time; it gives it away while a model computes.
+class PythonLock:
+    """Lets one decode of a batch run Python at a time; it is released while ONNX Runtime computes.
 
-    Threads that run at the same time take the interpreter's lock from each other at each small operation of torch. That
-    took as long as the operations.
+    Without it the threads contend for the interpreter's own lock at each small operation of torch, which took as long
+    as the operations.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._owner: int | None = None
 
     def __enter__(self) -> None:
         self._lock.acquire()
-        self._owner = threading.get_ident()
+        _HELD.lock = self
 
     def __exit__(self, *_: object) -> None:
-        self._owner = None
+        _HELD.lock = None
         self._lock.release()
 
-    @contextmanager
-    def given_away(self) -> Iterator[None]:
-        """Let others run during the block, if the caller has the turn."""
-        if self._owner != threading.get_ident():
-            yield
-            return
-        self.__exit__()
-        try:
-            yield
-        finally:
-            self.__enter__()
+
+_HELD = threading.local()
+
+
+@contextmanager
+def released() -> Iterator[None]:
+    """Release the lock that the thread holds, if any, during the block."""
+    lock: PythonLock | None = getattr(_HELD, "lock", None)
+    if lock is None:
+        yield
+        return
+    lock.__exit__()
+    try:
+        yield
+    finally:
+        lock.__enter__()
 
 
 @dataclass
@@ -85,11 +89,10 @@ class Lanes(ABC):
         model: whose forwards these are.
         count: decodes at the same time.
         room: slots of each.
-        turn: of the decodes.
     """
 
-    def __init__(self, model: LanguageModel, count: int, room: int, turn: Turn) -> None:
-        self.model, self.count, self.room, self.turn = model, count, room, turn
+    def __init__(self, model: LanguageModel, count: int, room: int) -> None:
+        self.model, self.count, self.room = model, count, room
         self._free = list(range(count))
         self._late = set[int]()
         """Lanes whose decodes a forward waited for in vain; none waits for them until they call."""
@@ -111,7 +114,9 @@ class Lanes(ABC):
     def take(self, slots: int) -> int | None:
         """Return a free lane, which has so many slots; None if there is none. It is given back by :meth:`release`."""
         with self._changed:
-            return self._free.pop(0) if self._free and slots <= self.room else None
+            lane = self._free.pop(0) if self._free and slots <= self.room else None
+            self._late -= {lane}
+            return lane
 
     def release(self, lane: int) -> None:
         """Give a lane back."""
@@ -120,6 +125,12 @@ class Lanes(ABC):
 
     def logits(self, call: Call) -> torch.Tensor:
         """Return the logits of a call, computed with those of all that wait; raises what it raises alone."""
+        with released():
+            self._serve(call)
+        return call.alone() if call.logits is None else call.logits
+
+    def _serve(self, call: Call) -> None:
+        """Wait until the call was served, or compute a forward for all that wait."""
         with self._changed:
             self._late.discard(call.lane)
             self._waiting.append(call)
@@ -140,7 +151,6 @@ class Lanes(ABC):
                         one.is_over = True
                     self._is_busy, self._seconds = False, time.perf_counter() - start
                     self._changed.notify_all()
-        return call.alone() if call.logits is None else call.logits
 
     def _are_all_here(self) -> bool:
         return len(self._waiting) + len(self._free) + len(self._late) >= self.count
@@ -154,5 +164,5 @@ class Lanes(ABC):
             for call, logits in zip(calls, self.forward(calls), strict=True):
                 call.logits = logits
             self.forwards += 1
-        except (RuntimeError, MemoryError):
+        except Exception:  # ONNX Runtime's have no class in common
             return

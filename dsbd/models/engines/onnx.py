@@ -14,6 +14,7 @@ import torch
 
 from dsbd.errors import first_line
 from dsbd.models.cache import ForestCache
+from dsbd.models.engines.lanes import released
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.states.forest import ForestState
 from dsbd.models.states.recurrent import PathStates
@@ -106,7 +107,8 @@ class OnnxForward:
             binding.bind_cpu_input(name, numbers)
         logits = torch.empty(count, self.vocabulary)
         binding.bind_output("logits", "cpu", 0, np.float32, logits.shape, logits.data_ptr())
-        self.session.run_with_iobinding(binding)
+        with released():
+            self.session.run_with_iobinding(binding)
         return logits[:, : self.limit]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dsbd.models.engines.lanes import Call, Lanes, Turn
+from dsbd.models.engines.lanes import Call, Lanes
 from dsbd.models.engines.onnx import OnnxForward, OnnxState
 from dsbd.models.language_model import LanguageModel
 from dsbd.util import CancelCheck
@@ -26,8 +26,8 @@ class OnnxLanesForward(OnnxForward):
 class OnnxLanes(Lanes):
     """Lanes are the batch of the attention operator. Raises: RuntimeError: this ONNX Runtime is too old for it."""
 
-    def __init__(self, model: LanguageModel, count: int, room: int, turn: Turn) -> None:
-        super().__init__(model, count, room, turn)
+    def __init__(self, model: LanguageModel, count: int, room: int) -> None:
+        super().__init__(model, count, room)
         self._forward = model.runner(OnnxLanesForward)
         self._cache = model.new_cache()
         shapes = [buffer.shape for buffer in self._cache.buffers]
@@ -37,8 +37,7 @@ class OnnxLanes(Lanes):
 
     @classmethod
     def gains(cls, model: LanguageModel) -> bool:
-        """Return whether forwards of a model gain by serving several decodes: not where they are so short that those
-        of several decodes, a thread each, take no longer."""
+        """Return whether a model gains by lanes: not one that is so small that separate forwards are as fast."""
         return model.attention == "forest" and model.engine == "onnx" and not model.is_small
 
     def new_state(self, lane: int, check: CancelCheck) -> "OnnxLaneState":
@@ -83,9 +82,8 @@ class OnnxLaneState(OnnxState):
     def _run(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, count: int) -> torch.Tensor:
         alone = partial(super()._run, tokens, positions, mask, count)
         length, size = self.cache.length, tokens.numel()
-        with self._lanes.turn.given_away():
-            if self.cache.buffers is not self._shared or count < size:
-                return alone()
-            logits = self._lanes.logits(Call(self._lane, length, tokens, positions, mask, alone))
+        if self.cache.buffers is not self._shared or count < size:
+            return alone()
+        logits = self._lanes.logits(Call(self._lane, length, tokens, positions, mask, alone))
         self.cache.extend(length + size - self.cache.length)  # alone counts them itself
         return logits
