@@ -71,16 +71,15 @@ class Batch:
             pool.shutdown(cancel_futures=True)
 
     def _join(self, work: Callable[[Item], Result], item: Item) -> Result:
-        with self.joined():
+        with self.joined(), self._lock if self.lanes else nullcontext():
             return work(item)
 
     @contextmanager
     def joined(self) -> Iterator[None]:
-        """Let decodes that begin in the block take lanes. Only one of those that run in it runs Python at a time."""
+        """Let decodes that begin in the block take lanes."""
         token = _JOINED.set(self)
         try:
-            with self._lock if self.lanes else nullcontext():
-                yield
+            yield
         finally:
             _JOINED.reset(token)
 

@@ -28,10 +28,11 @@ LINGER = 2.0
 
 
 class PythonLock:
-    """Lets one decode of a batch run Python at a time; it is released while ONNX Runtime computes.
+    """Lets one decode of a batch run Python at a time; it is released while ONNX Runtime
+    computes a model that is not small.
 
     Without it the threads contend for the interpreter's own lock at each small operation of torch, which took as long
-    as the operations.
+    as the operations. The page's decodes do without: there a slow one would hold up a short one.
     """
 
     def __init__(self) -> None:

@@ -6,6 +6,7 @@ The cache stays where it is: its buffers are inputs and outputs of the graph, wh
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib.util import find_spec
 from typing import Any
 
@@ -72,6 +73,7 @@ class OnnxForward:
 
     def __init__(self, model: LanguageModel) -> None:
         self.vocabulary, self.limit = len(model.model.get_output_embeddings().weight), model.vocabulary_limit
+        self._is_small = model.is_small
         try:
             import onnxruntime
 
@@ -107,7 +109,7 @@ class OnnxForward:
             binding.bind_cpu_input(name, numbers)
         logits = torch.empty(count, self.vocabulary)
         binding.bind_output("logits", "cpu", 0, np.float32, logits.shape, logits.data_ptr())
-        with released():
+        with nullcontext() if self._is_small else released():
             self.session.run_with_iobinding(binding)
         return logits[:, : self.limit]
 
