@@ -5,6 +5,7 @@ for step in race(pair, systems(["beam_sampling", "dsbd:exact"], {}), ["Once upon
 """
 
 import codecs
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import accumulate, pairwise
@@ -91,21 +92,24 @@ def race_of(benchmark: Benchmark, runs: Sequence[Run], observers: Mapping[tuple[
     questions = [one.question for one in benchmark.items if any(run.question == one.question.id for run in runs)]
     order, ids = [one.name for one in benchmark.systems], [one.id for one in questions]
     runs = sorted(runs, key=lambda run: (order.index(run.system), ids.index(run.question), run.round))
-    middle: dict[str, Run] = {}
-    for name in order:
-        if own := sorted((run for run in runs if (run.system, run.question) == (name, ids[0])), key=_seconds):
-            middle[name] = own[(len(own) - 1) // 2]
+    first = [run for run in runs if run.question == ids[0]]
+    seed = _middle_seed(first)
+    shown = {run.system: run for run in sorted(first, key=lambda run: run.seed == seed)}
     return Race(
         questions=tuple(questions),
         table=make_table(runs, benchmark.items[0].task, BASELINE),
         answers=tuple(Answer(**{one.name: getattr(run, one.name) for one in fields(Answer)}) for run in runs),
-        timelines={name: _timeline(run, observers.get((name, run.seed))) for name, run in middle.items()},
+        timelines={name: _timeline(run, observers.get((name, run.seed))) for name, run in shown.items()},
         complete=len(runs) == benchmark.total,
     )
 
 
-def _seconds(run: Run) -> float:
-    return run.seconds
+def _middle_seed(runs: Sequence[Run]) -> int:
+    """Return the seed whose runs took the middle time together, of the seeds that most systems ran with."""
+    systems = Counter(run.seed for run in runs)
+    most = max(systems.values())
+    seconds = {seed: sum(run.seconds for run in runs if run.seed == seed) for seed in systems if systems[seed] == most}
+    return sorted(seconds, key=seconds.__getitem__)[(len(seconds) - 1) // 2]
 
 
 def _timeline(run: Run, observer: "TimelineObserver | None") -> Timeline:

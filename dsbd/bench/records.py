@@ -256,7 +256,7 @@ class Race:
     table: Table
     answers: tuple[Answer, ...]
     timelines: Mapping[str, Timeline]
-    """By system: the decode of the first question that took the middle time."""
+    """By system: a decode of the first question, of all with the same seed: that whose decodes took the middle time."""
     complete: bool = True
     """False where the race was stopped."""
 

@@ -96,6 +96,7 @@ def test_everybody_runs_as_often_as_asked_and_has_the_timeline_of_a_measured_run
         assert (row.ratio is None) == (row.system == "beam_sampling")
     assert (ran.table.baseline, ran.complete, ran.table.metric) == ("beam_sampling", True, "perplexity")
     assert ran.is_same_text("dsbd exact", "beam_sampling"), "guesses do not change a draw"
+    assert len({timeline.seed for timeline in ran.timelines.values()}) == 1, "the lanes show one seed, and so one text"
 
 
 def test_a_race_is_kept_as_plain_data(ran, tmp_path):

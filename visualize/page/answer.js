@@ -31,7 +31,7 @@ export class Answer {
   show({trace, text, clock, settled, isLive, rows, beside, costs, guessed}) {
     this.element.hidden = false;
     const say = (name, words) => (this.find(name).textContent = words);
-    const claim = headline(trace, clock.ratio, guessed?.stands);
+    const claim = headline(trace, agrees(clock.ratio, beside?.speed) ? clock.ratio : null, guessed?.stands);
     say(".headline", claim);
     say(".distinct", distinct(trace, costs, clock));
     const {words, brief, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
@@ -112,6 +112,11 @@ const further = (trace) => {
   return more ? `${counted(more, "more pass")} for other versions.` : "";
 };
 
+/* Whether a speed that was calculated lies in the range that was measured, as exactly as it is said. */
+export function agrees(ratio, range) {
+  return !ratio || !range || (ratio > range[0] - HALF && ratio < range[1] + HALF);
+}
+
 /* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known.
  * stands: how much of a text stands that was guessed from. */
 export function headline(trace, ratio = null, stands = "") {
@@ -145,6 +150,7 @@ export function distinct({settings, iterations}, costs, {turns}) {
 }
 
 const ALIKE = [0.9, 1.1];
+const HALF = 0.05; // of the last digit
 const speed = (ratio) =>
   ratio > ALIKE[0] && ratio < ALIKE[1] ? "as fast" : `${Number(ratio.toPrecision(2))} × as fast`;
 

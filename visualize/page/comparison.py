@@ -207,7 +207,8 @@ NOT_MEASURED = {
 def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None)) -> dict[str, Any]:
     """Return what the page says of a comparison: ``measured`` of the speed, ``same`` of the answers, and all else.
 
-    ``parts``: whether rounding turned a draw. ``rows`` are those of the queries, as :func:`answers_said` takes them.
+    ``speed``: its range, or None; ``parts``: whether rounding turned a draw. ``rows`` are those of the queries, as
+    :func:`answers_said` takes them.
     """
     assert trace.result is not None, "only a decode that has ended is compared"
     own, alone = tuple(trace.result.token_ids), beside.token_ids
@@ -217,6 +218,7 @@ def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None))
     part = parting(own, alone) if trace.settings.forest == "coupled" and alone else None
     return {
         "measured": f"measured: {describe_speed(*speed)}" if speed else doing.get(beside.state, ""),
+        "speed": speed,
         "same": answers_said(own, alone, rows) or (f"the same text up to token {part}" if part else ""),
         "sentences": "" if beside.state == "measuring" else _sentences(trace, beside, speed, part),
         "costs": beside.costs and beside.costs._asdict(),
