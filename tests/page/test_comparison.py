@@ -41,8 +41,12 @@ TURNED = "The texts part at token 4: a pass over several tokens rounds its numbe
         ({"speed": (0.8, 1.2)}, "measured: 0.8 to 1.2 × as fast", "as long as"),
         ({"speed": (0.52, 0.61)}, "measured: 0.5 to 0.6 × as fast", "Beside a larger model, guesses weigh less."),
         ({"speed": (0.6, 1.9), "state": "busy"}, "this machine is busy: not measured", "so the speed was not"),
-        ({"state": "long", "token_ids": None, "perplexity": None}, "", "too long here to be repeated"),
-        ({"state": "stopped", "perplexity": None, "runs": 0}, "", "gave way to a run"),
+        (
+            {"state": "long", "token_ids": None, "perplexity": None},
+            "too long a run: not measured",
+            "too long here to be repeated",
+        ),
+        ({"state": "stopped", "perplexity": None, "runs": 0}, "stopped: not measured", "gave way to a run"),
         ({"state": "measuring"}, "measuring …", ""),
     ],
 )

@@ -99,9 +99,12 @@ def build_race_tab(runner: Runner, form: Form) -> None:
 
     def change_pair(pair: Any) -> list[Any]:
         start = next(iter(examples_of(runner.pairs, pair).values()))
-        return ["task" if pair == SQL else "prompt", start, pair if pair in RECORDED else None, *opening(pair)]
+        is_task = pair == SQL
+        asked = gr.update(value=start, visible=not is_task), gr.update(visible=is_task)
+        return ["task" if is_task else "prompt", *asked, pair if pair in RECORDED else None, *opening(pair)]
 
-    form.pair.input(change_pair, form.pair, [source, prompt, recorded, staged, scatter, notice], queue=False, **PRIVATE)
+    changed = [source, prompt, count, recorded, staged, scatter, notice]
+    form.pair.input(change_pair, form.pair, changed, queue=False, **PRIVATE)
 
     def start(request: gr.Request, *values: Any) -> Iterator[list[Any]]:
         yield from race_frames(runner, request.session_hash or "", *values)
@@ -114,6 +117,7 @@ def build_race_tab(runner: Runner, form: Form) -> None:
     waits: dict[str, Any] = {**RUN, "concurrency_limit": runner.turns.most}
     waits |= {"show_progress": "minimal", "show_progress_on": notice}
     begun = run.click(None, None, [*buttons, problem], js=BEGIN, **PRIVATE)
+    run.click(None, None, recorded, js="() => null", **PRIVATE)
     running = begun.then(start, inputs, [staged, scatter, notice, problem, *buttons], **waits)
     running.failure(lambda: READY, None, buttons, queue=False, **PRIVATE)
     stop.click(end, None, None, queue=False, **PRIVATE)  # the race itself shows what ran until then
