@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {distinct, headline, kept, presetOf, program, valuesOf} from "../../visualize/page/answer.js";
+import {agrees, distinct, headline, kept, presetOf, program, valuesOf} from "../../visualize/page/answer.js";
 import {forestOf} from "../../visualize/page/question.js";
 
 const methods = {dsbd: "DSBD", beam_sampling: "Beam sampling", mjgd: "Best blocks, MJGD", sampling: "Sampling"};
@@ -47,12 +47,30 @@ test("a headline counts passes, and for searched blocks those of the search; and
   assert.equal(headline(alone), "1 pass of the large model, one for each word");
 });
 
+test("a calculated speed stands where no measured range contradicts it", () => {
+  for (const [ratio, range] of [
+    [null, [1, 2]],
+    [1.3, null],
+    [1.3, undefined],
+    [1.3, [1.34, 2]],
+    [2.04, [1, 2]],
+  ]) {
+    assert.ok(agrees(ratio, range));
+  }
+  for (const range of [
+    [1.9, 2.3],
+    [0.9, 1.1],
+  ]) {
+    assert.ok(!agrees(1.3, range));
+  }
+});
+
 test("distinct beams cost what this decode took", () => {
   const trace = {
     settings: {...DSBD, replacement: false},
     iterations: [{layers: [1, 2]}, {layers: [1]}, {layers: [1, 2]}],
   };
-  const said = distinct(trace, {alone: 0.0034}, {turns: [{lands: 12}, {lands: 24}, {lands: 33}]});
+  const said = distinct(trace, {alone: 0.0034}, {turns: [{done: 12}, {done: 24}, {done: 33}]});
   assert.equal(said, "Distinct beams: 1.7 tokens from a pass of 11 ms; alone, 1 from 3.4 ms.");
   assert.equal(distinct(trace, null, {turns: []}), "Distinct beams: 1.7 tokens from a pass.");
   assert.equal(distinct({...trace, settings: {...DSBD, replacement: true}}, null, {turns: []}), "");

@@ -86,7 +86,7 @@ const costsSaid = ({alone, node, guess}) => {
   const ms = (seconds) => `${Number((1000 * seconds).toPrecision(2))} ms`;
   return (
     `The lanes count with what passes cost on this machine: ${ms(alone)} for the large model alone, ${ms(node)} more ` +
-    `for each guess that a pass checks, and ${ms(guess)} for a pass of the small model.`
+    `for each guess that a pass checks, and ${ms(guess)} for a layer of guesses.`
   );
 };
 
@@ -145,7 +145,7 @@ export function distinct({settings, iterations}, costs, {turns}) {
   if (settings.method !== "dsbd" || settings.replacement || !iterations.length) return "";
   const layers = iterations.reduce((sum, one) => sum + one.layers.length, 0) / iterations.length;
   const ms = (time) => `${Number(time.toPrecision(2))} ms`;
-  const time = costs && ` of ${ms(turns.at(-1).lands / turns.length)}; alone, 1 from ${ms(1000 * costs.alone)}`;
+  const time = costs && ` of ${ms(turns.at(-1).done / turns.length)}; alone, 1 from ${ms(1000 * costs.alone)}`;
   return `Distinct beams: ${counted(Number(layers.toPrecision(2)), "token")} from a pass${time ?? ""}.`;
 }
 

@@ -251,7 +251,9 @@ def _sentences(trace: Trace, beside: Compared, speed: Range | None, part: int | 
         )
     if beside.perplexity and beside.token_ids != tuple(trace.result.token_ids):
         own, alone = (f"{value:.{2 if value < 10 else 1}f}" for value in beside.perplexity)
-        chance = " (texts differ by chance)" if trace.settings.temperature and not part else ""
+        settings = trace.settings
+        is_kept = settings.lossless and settings.min_width == settings.max_width and not settings.input_beams
+        chance = " (texts differ by chance)" if settings.temperature and is_kept and not part else ""
         sentences += f" Perplexity of the text: {own}, alone {alone}{chance}."
     if speed is None:
         return sentences + NOT_MEASURED[beside.state]

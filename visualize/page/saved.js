@@ -20,7 +20,7 @@ export class SavedDecodes {
     const words = globalThis.DsbdPage.typedIn(prompt.text, this.facts).replace(/\s+/g, " ").trim();
     const begins = words.length > 28 ? `${words.slice(0, 28)}…` : words;
     const method = this.facts.methods[settings.method] ?? settings.method;
-    decode.label = `${kind} ${this.own.size + 1}: ${method}, “${begins}”`;
+    decode.label = `${kind} ${decode.name.split("-").at(-1)}: ${method}, “${begins}”`;
     this.own.set(decode.name, decode);
     if (this.own.size > MOST) this.own.delete(this.own.keys().next().value);
   }
