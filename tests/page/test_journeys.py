@@ -504,7 +504,7 @@ def test_a_race_runs_is_stopped_and_played(visit, bundled):
     expect(visit.page.locator(".race-badge")).to_be_visible()
     visit.page.click("#race-recorded label:has-text('Questions to SQL')")
     visit.says("#race-stage", "Right answer")
-    visit.says(".race-headline", "the same answer")
+    visit.says(".race-headline", "the same text, token for token")
     visit.page.click("text=Decoders, questions, runs and length")
     for word in ("Sampling", "Speculative sampling", "DSBD, exact"):
         visit.page.locator("#race-decoders").get_by_label(word, exact=True).uncheck()
