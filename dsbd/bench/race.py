@@ -105,11 +105,17 @@ def race_of(benchmark: Benchmark, runs: Sequence[Run], observers: Mapping[tuple[
 
 
 def _middle_seed(runs: Sequence[Run]) -> int:
-    """Return the seed whose runs took the middle time together, of the seeds that most systems ran with."""
+    """Return the seed with the middle gain over the baseline, of the seeds that most systems ran with."""
     systems = Counter(run.seed for run in runs)
     most = max(systems.values())
-    seconds = {seed: sum(run.seconds for run in runs if run.seed == seed) for seed in systems if systems[seed] == most}
-    return sorted(seconds, key=seconds.__getitem__)[(len(seconds) - 1) // 2]
+
+    def share(seed: int) -> float:
+        """Return the baseline's share of the time of all."""
+        seconds = {run.system: run.seconds for run in runs if run.seed == seed}
+        return seconds.get(BASELINE, 0.0) / sum(seconds.values())
+
+    seeds = sorted((seed for seed in systems if systems[seed] == most), key=share)
+    return seeds[(len(seeds) - 1) // 2]
 
 
 def _timeline(run: Run, observer: "TimelineObserver | None") -> Timeline:

@@ -256,7 +256,7 @@ class Race:
     table: Table
     answers: tuple[Answer, ...]
     timelines: Mapping[str, Timeline]
-    """By system: a decode of the first question, of all with the same seed: that whose decodes took the middle time."""
+    """By system: a decode of the first question, of all with the same seed: that of the middle gain."""
     complete: bool = True
     """False where the race was stopped."""
 

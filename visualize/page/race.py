@@ -45,9 +45,7 @@ SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My question
 MOST_QUESTIONS, START_QUESTIONS, START_TOKENS, START_RUNS = 50, 3, 48, 3
 LARGE = {SQL: ("2.45", "a third"), SMOLLM2: ("2.01", "less than half")}
 """How fast and how thrifty recorded races were with passes of 7 billion parameters."""
-MEASURED = (
-    "Measured here, now: the decoders took turns. The lanes show their runs with one seed, those of middle length."
-)
+MEASURED = "Measured here, now: the decoders took turns. The lanes show the runs with the seed of the middle gain."
 OTHERS = "Every other setting is that of the Play tab; seeds count up from run to run."
 
 
