@@ -76,7 +76,7 @@ def iterations(
 def _decide(
     iteration: Iteration, settings: ResolvedSettings, eos: Collection[int], noise: Noise
 ) -> list[VerifiedLayer]:
-    known = iteration.next_tokens.known
+    known = iteration.next_tokens.known  # a lone layer makes its own noise, of fewer candidates
     if settings.forest == "coupled" and settings.temperature > 0 and iteration.scored and known:
         noise.prepare(known, settings.max_width if settings.replacement else 1)
     forest, next_tokens, choices = iteration.forest, iteration.next_tokens, Uniforms(iteration.uniforms)

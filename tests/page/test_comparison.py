@@ -59,6 +59,8 @@ def test_what_is_measured_is_what_the_clock_can_tell(changed, measured, sentence
     assert coupled["parts"] == (coupled["same"] == UP_TO) == ("token_ids" not in changed)
     assert (TURNED in coupled["sentences"]) == (coupled["parts"] and not coupled["goes_on"])
     assert "by chance" not in coupled["sentences"]
+    narrower = replace(SAMPLED, settings=replace(SAMPLED.settings, min_width=1))
+    assert "by chance" not in describe(narrower, OTHER._replace(**changed))["sentences"]
     distinct = replace(SAMPLED, settings=replace(SAMPLED.settings, replacement=False))
     told = describe(distinct, OTHER._replace(**changed))["sentences"]
     assert told == shown["sentences"].replace("4 beams", "4 distinct beams")
