@@ -14,7 +14,8 @@ from visualize.tokens import columns
 from visualize.words import Words, number
 
 PITCH, ROW = 168, 32  # pixels of a column, and of a row
-LEFT, BAND = 24, 118  # pixels to the left of the forest, and above it for titles and widths
+LEFT = 24  # pixels to the left of the forest
+BAND, BARS = 52, 66  # pixels above it: for titles and widths, and for bars where a width is chosen
 LEGEND = 36
 CURVE_POINTS = 19  # points of an edge drawn as a polyline
 _ISOLATE, _POP = "\u2068", "\u2069"
@@ -73,8 +74,12 @@ def _x(column: float) -> float:
     return round(LEFT + column * PITCH, 1)
 
 
-def _y(row: float) -> float:
-    return round(BAND + (row + SIZES.first_row) * ROW, 1)
+def top_of(forest: nx.DiGraph) -> int:
+    return BAND + BARS * any(one.chances for one in forest.graph["layers"])
+
+
+def _y(row: float, forest: nx.DiGraph) -> float:
+    return round(top_of(forest) + (row + SIZES.first_row) * ROW, 1)
 
 
 def forest_text(source: Source, iteration: int | None = None, *, language: str = "en") -> str:
@@ -214,4 +219,4 @@ def size_factor(node: Attributes) -> float:
 def size_of(forest: nx.DiGraph) -> tuple[int, int]:
     """Return the width and the height of the drawing in pixels."""
     width = LEFT + (max(forest.graph["last_column"], 1) + 0.95) * PITCH
-    return round(width), round(BAND + (forest.graph["last_row"] + SIZES.free_rows) * ROW)
+    return round(width), round(top_of(forest) + (forest.graph["last_row"] + SIZES.free_rows) * ROW)

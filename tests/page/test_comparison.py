@@ -29,7 +29,7 @@ DECODE = dsbd.decode(toy_pair(), "Once", DecodingSettings(max_new_tokens=12, min
 SAMPLED = replace(DECODE.trace, settings=replace(DECODE.settings, forest="sampled"))
 SAME = tuple(DECODE.token_ids)
 OTHER = Compared("beam_sampling", 4, "measured", "other", (*SAME[:3], -1), (1.5, 2.0), 8)
-UP_TO = "the same text up to token 4"
+UP_TO = "alone, the large model writes the same text up to token 4"
 TURNED = "The texts part at token 4: a pass over several tokens rounds its numbers ("
 
 
@@ -65,7 +65,7 @@ def test_what_is_measured_is_what_the_clock_can_tell(changed, measured, sentence
     told = describe(distinct, OTHER._replace(**changed))["sentences"]
     assert told == shown["sentences"].replace("4 beams", "4 distinct beams")
     same = describe(DECODE.trace, OTHER._replace(**changed | {"token_ids": SAME}))
-    assert (same["same"], same["parts"]) == ("the same text, token for token", False)
+    assert (same["same"], same["parts"]) == (f"{comparison.ALONE} the same text, token for token", False)
     assert "Perplexity" not in same["sentences"]
     if "speed" in changed and "state" not in changed:
         cost = re.search("as long as (.*?) passes", shown["sentences"])[1]
@@ -82,11 +82,11 @@ FAILS, ROWS, NONE = "no such column: x", [("name",), ("Ada",)], [("name",)]
     [
         ([1], (FAILS, FAILS), "the same query, which fails"),
         ([2], (FAILS, FAILS), "both queries fail"),
-        ([2], (FAILS, ROWS), "this query fails, the large model's own does not"),
-        ([2], (ROWS, FAILS), "the query of the large model alone fails"),
-        ([2], (ROWS, [("n",), ("Ada",)]), "the same answer"),
+        ([2], (FAILS, ROWS), "this query fails; alone, the large model writes one that does not"),
+        ([2], (ROWS, FAILS), "a query that fails"),
+        ([2], (ROWS, [("n",), ("Ada",)]), "another query, with the same rows"),
         ([2], (ROWS, NONE), ""),
-        ([2], (NONE, NONE), "the same answer"),
+        ([2], (NONE, NONE), "another query, with the same rows"),
         ([1], (ROWS, ROWS), "the same text, token for token"),
         ([1], (None, None), "the same text, token for token"),
         ([2], (None, None), ""),
@@ -94,7 +94,7 @@ FAILS, ROWS, NONE = "no such column: x", [("name",), ("Ada",)], [("name",)]
     ],
 )
 def test_answers_are_the_same_only_where_both_are_answers(alone, rows, words):
-    assert answers_said([1], alone, rows) == words
+    assert answers_said([1], alone, rows).removeprefix(f"{comparison.ALONE} ") == words
 
 
 def test_a_comparison_goes_on_until_it_can_tell_and_a_stop_is_no_error(monkeypatch):
@@ -136,7 +136,7 @@ class Timed(comparison._Clock):
 
     rounds: Iterator[tuple[float, int, float]]
 
-    def typical(self) -> tuple[float, float, float]:
+    def mean(self) -> tuple[float, float, float]:
         return next(self.rounds)
 
 

@@ -109,16 +109,13 @@ def test_the_page_opens_with_what_pays(visits):
     page = visit.page
     assert page.input_value("#prompt textarea") == "Show the young members who joined between 2010 and 2014."
     headline = visit.says(".headline", r"^2 passes instead of 17(: about ([0-9.]+ × )?as fast)?$")
-    visit.says(".same", r"^The same text, token for token\.")
+    visit.says(".same", r"^Alone, the large model writes the same text, token for token\.")
     raced = "on average over 16 prompts raced: [0-9.]+ to [0-9.]+ × as fast$"
     visit.says(".measured", f"^{'Calculated for this answer; o' if 'about' in headline else 'O'}{raced[1:]}")
     assert visit.text().startswith("SELECT name, city FROM members WHERE joined BETWEEN 2010 AND 2014")
     assert page.locator(".answer-rows :is(th, td)").all_inner_texts()[:4] == ["name", "city", "Adam Rossi", "Rome"]
     sums = page.locator(".dsbd-lane-sum").all_text_contents()
-    assert [("ms" in one, one.split(" ")[0]) for one in sums] == [
-        ("about" in headline, "17"),
-        ("about" in headline, "2"),
-    ]
+    assert ["ms" in one for one in sums] == 2 * ["about" in headline]
     assert page.locator(".dsbd-node:not([hidden])").count() >= 20, "the forest of the first screen is one"
     assert page.locator(".dsbd-state").inner_text() == "dropped guess"
     assert page.locator(".in-pass").all_inner_texts()[0].strip() == "2010", "the words of the pass that is shown"
@@ -165,17 +162,16 @@ def test_the_page_opens_with_what_pays(visits):
 def test_a_changed_word_and_a_text_that_is_expected(visits):
     """Catches a claim of another text, marks elsewhere, and a box that one of both ways to run does not read."""
     visit = visits(pair="")
-    for year, words in ((2012, "passes instead of 10"), (2014, "passes: 8 of 9 tokens stand, 1 was written anew")):
+    for year, words in ((2012, "passes instead of 10"), (2014, "8 of 9 tokens stand, 1 was written anew")):
         visit.run(f"How many members joined after {year}?")
         visit.decoded()
-        visit.says(".headline", words)
+        visit.says(".claim", words)
     assert visit.page.locator(".mark:not(.mark-stands)").all_inner_texts()[0] == " 2014"
     visit.settings(True)
     visit.page.get_by_label("I expect this text").fill(visit.text().strip(" ∎"))
     visit.settings(False)
     visit.page.click("#run")
-    visit.says(".headline", "passes: all 9 tokens stand")
-    visit.says(".same", "Guessed from the text that you expect, too: marked is what stands")
+    visit.says(".same", "Guessed from the text that you expect, too: all 9 tokens stand; they are marked")
     visit.share("live")
     visit.says(".live-note", "Decoded in this browser")
     assert visit.page.evaluate("DsbdPage.shownTrace().guess.length") == 2
@@ -441,7 +437,7 @@ def test_distinct_beams_side_by_side_with_beams_that_repeat(visits):
         visit.decoded()
         visit.says(".distinct", r"^Distinct beams: [0-9.]+ tokens? from a pass")
         expect(page.locator("#run")).to_be_visible()
-        visit.says(".same", "^The same text, token for token")
+        visit.says(".same", "^Alone, the large model writes the same text, token for token")
         expect(page.locator(".kept-words")).to_contain_text("with 4 distinct beams writes with this seed")
         expect(page.locator("#forest .dsbd-node:not([hidden])", has_text="×")).to_have_count(0)
     visit.settings(True)

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import math
 import random
 import re
 import sys
@@ -370,6 +371,18 @@ def test_a_comparison_gives_way_to_a_run_that_waits(toys, monkeypatch):
 # ---- guesses from a text that is expected, or an earlier answer -------------------------------------------------
 
 
+def test_the_cost_of_passes_is_measured_where_nobody_runs_and_gives_way(toys, monkeypatch):
+    """Catches a number that a run beside it spoilt, and a visitor who waits until it is there."""
+    monkeypatch.setattr("visualize.page.comparison.BUSY", math.inf)
+    with toys._signal("somebody"):
+        assert toys.costs("me", "toy", "Once") is None
+    with monkeypatch.context() as line:
+        line.setattr(toys, "waiting", lambda: 1)
+        assert toys.costs("me", "toy", "Once") is None
+    assert toys.costs("me", "no such pair", "Once") is None
+    assert toys.costs("me", "toy", "Once").alone > 0
+
+
 def test_the_answer_before_is_guessed_where_a_few_words_were_changed():
     """Catches the answer of another pair, one of the same prompt, which would hide what settings do, and a guess for
     what guesses nothing, which would be refused."""
@@ -397,12 +410,12 @@ def test_what_is_guessed_is_said_changes_no_text_and_is_seen_by_one_visit():
     runner = PacedRunner(toy_pairs("toy"))
     plain, nothing, (answer,) = shown(runner, "Once upon a time")
     ids, name = plain.result.token_ids, "an earlier answer of this visit"
-    for known, words in ((ids, "all 12 tokens stand"), ([*ids[:3], 5, *ids[4:]], "11 of 12 tokens stand, 1 was")):
+    for known, words in ((ids, "all 12 tokens stand;"), ([*ids[:3], 5, *ids[4:]], "11 of 12 tokens stand, 1 was")):
         own = (answer._replace(prompt="Once upon a day", ids=known),)
         trace, guessed, _ = shown(runner, "Once upon a time", "", own)
         assert (trace.result.token_ids, trace.guess) == (ids, [known])
         assert len(trace.iterations) < len(plain.iterations)
-        assert (guessed["stands"].startswith(words), name in guessed["words"]) == (True, True)
+        assert (words in guessed["words"], name in guessed["words"]) == (True, True)
         assert [ids[at] for at in guessed["tokens"]] == [one for one in ids if one in known]
         other, none, _ = shown(runner, "Once upon a time", " \n")
         assert (none, len(other.iterations), other.guess) == (nothing, len(plain.iterations), [])

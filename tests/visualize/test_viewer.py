@@ -2,6 +2,7 @@
 and no serious finding of axe-core."""
 
 import math
+import re
 import xml.etree.ElementTree as ElementTree
 from io import BytesIO
 
@@ -207,14 +208,17 @@ def test_the_lanes_end_in_sums_of_what_passes_cost(browser, exported):
             cost = {"alone": 0.01, "node": node, "guess": guess}
             clock = visit.page.evaluate("(cost) => { a.setCosts(cost); return a.clock(); }", cost)
             alone, guided = visit.page.locator(".dsbd-lane-sum").all_text_contents()
-            assert alone == f"{WHOLE.tokens} × 10 ms = {10 * WHOLE.tokens} ms"
-            parts, total = guided.removesuffix(" ms").replace(" ms", "").split(" = ")
-            count, each = parts.split(" + ")[0].split(" × ")
-            extra = float(parts.split(" + ")[1]) if " + " in parts else 0.0
-            assert (int(count), (" + " in parts)) == (PASSES, guess > 0)
-            assert int(count) * float(each) + extra == pytest.approx(float(total), rel=0.006)
+            assert alone == f"{10 * WHOLE.tokens} ms"
+            total = float(guided.removesuffix(" ms"))
+            (one,), (*guessing, checking) = (
+                [(int(times), float(each)) for times, each in re.findall(r"(\d+) × ([\d.]+) ms", text)]
+                for text in visit.page.locator(".dsbd-lane-parts").all_text_contents()
+            )
+            assert (one, checking[0], len(guessing)) == ((WHOLE.tokens, 10.0), PASSES, 1)
+            assert sum(times * each for times, each in [*guessing, checking]) == pytest.approx(total, rel=0.006)
+            assert guessing[0][1] == pytest.approx(1000 * guess)
             assert (clock["ratio"] > 1) == wins
-            assert clock["ratio"] == pytest.approx(10 * WHOLE.tokens / float(total))
+            assert clock["ratio"] == pytest.approx(10 * WHOLE.tokens / total)
             boxes = "marks => marks.map((mark) => mark.getBBox()).map(({x, width}) => x + width)"
             ends = visit.page.locator(".dsbd-lane-pass").evaluate_all(boxes)
             assert (ends[WHOLE.tokens - 1] > ends[-1]) == wins

@@ -138,9 +138,11 @@ def _bar_pitch(width: LayerWidth) -> float:
 
 def _axes(forests: Sequence[nx.DiGraph]) -> dict[str, Any]:
     """Return the size and the axes, with room for the largest forest."""
-    widths, heights = zip(*map(svg.size_of, forests), strict=True)
-    inner, rows = max(heights) - 40, max(one.graph["last_row"] for one in forests)
-    share = (max(heights) - svg.BAND) / inner
+    widths, _ = zip(*map(svg.size_of, forests), strict=True)
+    rows, head = max(one.graph["last_row"] for one in forests), svg.BAND + svg.BARS
+    height = round((rows + SIZES.free_rows) * svg.ROW)
+    inner = head + height - 40
+    share = height / inner
     return {
         "width": max(widths),  # if narrower, edges would run through labels
         "height": inner + FOREST_TOP + FOREST_BOTTOM,

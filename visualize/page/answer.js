@@ -27,11 +27,11 @@ export class Answer {
   /* trace: what is shown. text, clock: of the viewer. settled: how many tokens are final. rows: markup of the server,
    * escaped there. beside: what the server says of the decode beside the large model alone; null if nothing is
    * compared. costs: of passes, in seconds, where they were measured. guessed: what the server says of a text that was
-   * guessed from: how much of it {stands}, which {tokens}, and {words}. */
+   * guessed from: which {tokens} of the answer stand in it, and {words}. */
   show({trace, text, clock, settled, isLive, rows, beside, costs, guessed}) {
     this.element.hidden = false;
     const say = (name, words) => (this.find(name).textContent = words);
-    const claim = headline(trace, agrees(clock.ratio, beside?.speed) ? clock.ratio : null, guessed?.stands);
+    const claim = headline(trace, agrees(clock.ratio, beside?.speed) ? clock.ratio : null);
     say(".headline", claim);
     say(".distinct", distinct(trace, costs, clock));
     const {words, brief, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
@@ -40,7 +40,7 @@ export class Answer {
     const isRaced = isExact && !isLive && trace.settings.method === "dsbd" && trace.settings.replacement;
     const raced = isRaced ? this.facts.raced[trace.models.target.id] : "";
     const source = claim.endsWith("fast") && "calculated for this answer";
-    say(".measured", beside?.measured ?? capital([source, raced].filter(Boolean).join("; ")));
+    say(".measured", capital(beside?.measured ?? [source, raced].filter(Boolean).join("; ")));
     say(".compared", beside?.sentences ?? "");
     say(".costs", costs ? costsSaid(costs) : UNMEASURED);
     drawPays(this.find(".pays svg"), [...this.facts.paying, ...ownPoint(trace, clock.ratio)]);
@@ -103,8 +103,8 @@ export const counted = (count, word) => `${count} ${word}${count === 1 ? "" : wo
 function answerOf({iterations, result}) {
   let all = 0;
   const befores = iterations.map(({layers}) => (all += layers.length) - layers.length);
-  const words = result?.token_ids.length ?? all;
-  return {words, passes: befores.filter((before) => before < words).length};
+  const tokens = result?.token_ids.length ?? all;
+  return {tokens, passes: befores.filter((before) => before < tokens).length};
 }
 
 const further = (trace) => {
@@ -117,27 +117,22 @@ export function agrees(ratio, range) {
   return !ratio || !range || (ratio > range[0] - HALF && ratio < range[1] + HALF);
 }
 
-/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known.
- * stands: how much of a text stands that was guessed from. */
-export function headline(trace, ratio = null, stands = "") {
-  const {settings, result} = trace;
-  const {words, passes} = answerOf(trace);
+/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known. */
+export function headline(trace, ratio = null) {
+  const {settings} = trace;
+  const {tokens, passes} = answerOf(trace);
   if (!passes) return "";
-  if (!settings.draft_depth) return `${counted(passes, "pass")} of the large model, one for each word`;
-  if (settings.method === "mjgd") {
-    const calls = result ? `, ${counted(result.stats.target_calls, "pass")} of the large model` : "";
-    return `${counted(passes, "block")} of words${calls}`;
-  }
-  if (stands) return `${counted(passes, "pass")}: ${stands}`;
-  const own = counted(passes, "pass") + (words > passes ? ` instead of ${words}` : "");
+  if (!settings.draft_depth) return `${counted(passes, "pass")} of the large model, one for each token`;
+  if (settings.method === "mjgd") return `${counted(passes, "block")} of tokens, each found by many passes`;
+  const own = counted(passes, "pass") + (tokens > passes ? ` instead of ${tokens}` : "");
   return ratio ? `${own}: about ${speed(ratio)}` : own;
 }
 
 /* The decode as a dot beside those of the recorded races. */
 function ownPoint(trace, ratio) {
-  const {words, passes} = answerOf(trace);
+  const {tokens, passes} = answerOf(trace);
   if (!ratio || !passes) return [];
-  return [{title: "this decode", tokens: words / passes, cost: words / passes / ratio, isOwn: true}];
+  return [{title: "this decode", tokens: tokens / passes, cost: tokens / passes / ratio, isOwn: true}];
 }
 
 /* What distinct beams cost in this decode: "1.7 tokens from a pass of 11 ms; alone, 1 from 3.4 ms." */
@@ -155,21 +150,25 @@ const speed = (ratio) =>
   ratio > ALIKE[0] && ratio < ALIKE[1] ? "as fast" : `${Number(ratio.toPrecision(2))} × as fast`;
 
 /* The preset whose kind these settings are; null if it is another one. */
-export function presetOf({method, draft_width, min_width, max_width, input_beams}) {
+export function presetOf(settings) {
+  const {method, input_beams, forest = "default", replacement = true} = settings;
   if (method === "beam_sampling") return "plain";
   if (method !== "dsbd" || input_beams) return null;
-  return min_width === (max_width || draft_width) ? "exact" : "fast";
+  if (!hasOneWidth(settings)) return "fast";
+  return forest === "coupled" || (forest === "default" && replacement) ? "exact" : null;
 }
+
+const hasOneWidth = ({draft_width, min_width, max_width}) => min_width === (max_width || draft_width);
 
 /* What a method keeps of the large model's distribution, in a word and in a sentence: of the whole text, of each token,
  * or nothing. parts: whether rounding turned a draw, and the text of the large model alone is another one. */
 export function kept(settings, {methods, plain}, parts = false) {
   const {method, lossless, draft_depth, max_width, input_beams} = settings;
   const all = (words, more = {}) => ({words, brief: words, ...more});
-  if (method === "mjgd") return all("The likeliest block of words, again and again: no distribution is kept");
+  if (method === "mjgd") return all("The likeliest block of tokens, again and again: no distribution is kept");
   if (!lossless) return all("Guesses that are likely enough pass: no distribution is kept");
   if (!draft_depth) return all(`The large model alone: ${methods[method].toLowerCase()}`);
-  if (method === "dsbd" && presetOf(settings) !== "exact") {
+  if (method === "dsbd" && (input_beams || !hasOneWidth(settings))) {
     const how = input_beams
       ? `each pass goes on from the best ${input_beams} only`
       : "a narrower search where it is sure";
@@ -181,7 +180,7 @@ export function kept(settings, {methods, plain}, parts = false) {
   if (settings.forest !== "coupled") return all(`Each text as likely as in ${of}`, {isExact: true});
   if (parts) return all(`Drawn as ${of} draws with this seed, but for rounding`, {isExact: true});
   const words = `The same text, token for token, as ${of} writes with this seed: no guess changes a draw`;
-  return {words, brief: "The same text, token for token", isExact: true};
+  return {words, brief: "Alone, the large model writes the same text, token for token", isExact: true};
 }
 
 const isFixed = ({min_width, max_width, replacement, landing, input_beams}) =>

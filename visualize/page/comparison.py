@@ -37,9 +37,9 @@ ROUNDS = 6
 """How often passes are timed."""
 TIMED: dict[str, DecodingSettings] = {
     "alone": DecodingSettings(method="beam_sampling", num_beams=4, max_new_tokens=24),
-    "checks": DecodingSettings(min_width=4, max_width=4, draft_width=4, max_new_tokens=24),
+    "checks": DecodingSettings(min_width=4, max_width=4, draft_width=4, draft_depth=8, max_new_tokens=24),
 }
-"""The decodes whose passes are timed."""
+"""The decodes whose passes are timed: the forest is deep, so the cost of a node is not that of a pass's first ones."""
 Range = tuple[float, float]
 
 
@@ -153,21 +153,21 @@ def interval(tops: Sequence[float], bottoms: Sequence[float]) -> Range:
 
 
 class _Clock(Observer):
-    """Notes of each pass: seconds, without those of guessing; nodes; seconds of a pass of the small model."""
+    """Notes of each pass: seconds, without those of guessing; nodes; seconds of guessing; passes of the small model."""
 
     def __init__(self) -> None:
-        self.passes = list[tuple[float, int, float]]()
+        self.passes = list[tuple[float, int, float, int]]()
 
     def on_iteration(self, iteration: Iteration) -> None:
-        seconds, guesses = iteration.seconds, len(iteration.drafted)
+        seconds = iteration.seconds
         own = sum(seconds[phase] for phase in ("score", "verify", "commit"))
         nodes = len(iteration.input_beams) + len(iteration.scored)
-        self.passes.append((own, nodes, seconds["draft"] / guesses if guesses else 0.0))
+        self.passes.append((own, nodes, seconds["draft"], len(iteration.drafted)))
 
-    def typical(self) -> tuple[float, float, float]:
-        """Return the median of each."""
-        own, nodes, guess = map(median, zip(*self.passes, strict=True))
-        return own, nodes, guess
+    def mean(self) -> tuple[float, float, float]:
+        """Return of a pass its seconds and its nodes, and the seconds of a pass of the small model."""
+        own, nodes, drafting, guesses = map(sum, zip(*self.passes, strict=True))
+        return own / len(self.passes), nodes / len(self.passes), drafting / max(1, guesses)
 
 
 def measure_costs(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None) -> Costs | None:
@@ -185,7 +185,7 @@ def measure_costs(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = N
                 dsbd.decode(pair, prompt, TIMED[name], observers=[clock], cancel=cancel)
         except (PromptError, SettingsError):
             return None
-        rounds.append([clock.typical() for clock in clocks.values()])
+        rounds.append([clock.mean() for clock in clocks.values()])
     alone, checks = ([tuple(one) for one in zip(*each, strict=True)] for each in zip(*rounds[1:], strict=True))
     if any(median(own) >= BUSY * min(own) for own, *_ in (alone, checks)):
         return None
@@ -196,6 +196,7 @@ def measure_costs(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = N
 
 # ---- the sentences ----------------------------------------------------------------------------------------------
 
+ALONE = "alone, the large model writes"
 NOT_MEASURED = {
     "busy": " This machine was busy: the times differed too much from run to run, so the speed was not measured.",
     "shared": " Other runs used this machine at the same time, so the speed was not measured.",
@@ -219,7 +220,7 @@ def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None))
     return {
         "measured": f"measured: {describe_speed(*speed)}" if speed else doing.get(beside.state, busy),
         "speed": speed,
-        "same": answers_said(own, alone, rows) or (f"the same text up to token {part}" if part else ""),
+        "same": answers_said(own, alone, rows) or (f"{ALONE} the same text up to token {part}" if part else ""),
         "sentences": "" if beside.state == "measuring" else _sentences(trace, beside, speed, part),
         "costs": beside.costs and beside.costs._asdict(),
         "goes_on": beside.state == "measuring",
@@ -259,7 +260,7 @@ def _sentences(trace: Trace, beside: Compared, speed: Range | None, part: int | 
         return sentences + NOT_MEASURED[beside.state]
     won = len([layer for one in trace.iterations for layer in one.layers]) / len(trace.iterations)
     cost = " to ".join(dict.fromkeys(number(won / one, 1) for one in reversed(speed)))
-    sentences += f" A pass brought {number(won, 1)} words and took, with its guesses, as long as {cost} passes without."
+    sentences += f" A pass brought {number(won, 1)} tokens; with its guesses it took as long as {cost} passes without."
     return sentences + (" Beside a larger model, guesses weigh less." if speed[1] < 1 else "")
 
 
@@ -273,9 +274,10 @@ def answers_said(own: Sequence[int], alone: Sequence[int] | None, rows: Sequence
         return ""
     ours, others = rows
     if own == alone:
-        return "the same query, which fails" if isinstance(ours, str) else "the same text, token for token"
+        return f"{ALONE} the same " + ("query, which fails" if isinstance(ours, str) else "text, token for token")
     if isinstance(ours, str):
-        return "both queries fail" if isinstance(others, str) else "this query fails, the large model's own does not"
+        return "both queries fail" if isinstance(others, str) else f"this query fails; {ALONE} one that does not"
     if isinstance(others, str):
-        return "the query of the large model alone fails"
-    return "the same answer" if ours is not None and others is not None and ours[1:] == others[1:] else ""
+        return f"{ALONE} a query that fails"
+    is_same = ours is not None and others is not None and ours[1:] == others[1:]
+    return f"{ALONE} another query, with the same rows" if is_same else ""

@@ -51,8 +51,8 @@ class Sources(NamedTuple):
         return {"history": history}
 
     def describe(self, trace: Trace) -> dict[str, Any] | None:
-        """Return what the page says of a decode that has ended: how much of its text ``stands`` in the one that it
-        guessed from, as ``tokens`` by index, and with ``words`` on where that came from. None: nothing is said.
+        """Return what the page says of a decode that has ended: which ``tokens`` of its text stand in the one that it
+        guessed from, by index, and ``words`` on them. None: nothing is said.
         """
         assert trace.result is not None, "it has ended"
         if trace.history:
@@ -64,8 +64,8 @@ class Sources(NamedTuple):
         counted, anew = Words().counted("tokens", len(ids)), len(ids) - len(tokens)
         some = f"{len(tokens)} of {counted} stand, {anew} {'was' if anew == 1 else 'were'} written anew"
         name = "the text that you expect" if self.expected else "an earlier answer of this visit"
-        words = f"Guessed from {name}, too: marked is what stands."
-        return {"stands": some if anew else f"all {counted} stand", "tokens": tokens, "words": words}
+        words = f"Guessed from {name}, too: {some if anew else f'all {counted} stand'}; they are marked."
+        return {"tokens": tokens, "words": words}
 
 
 NOTHING = Sources()

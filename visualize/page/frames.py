@@ -14,7 +14,6 @@ import gradio as gr
 from dsbd.errors import StoppedError
 from dsbd.tracing.trace import Trace
 from visualize.pages.document import packed_json
-from visualize.race import describe_seconds
 from visualize.words import Words
 
 from . import form
@@ -67,7 +66,7 @@ def decode_frames(
         with closing(runner.decode(session, run.pair, text, settings, not IS_LENT, run.sources)) as steps:
             for step in steps:
                 yield from run.frames(step)
-        yield {"note": f"{run.note} Step through them below."} | ENDED
+        yield {"note": f"{run.note} Step through it below."} | ENDED
     except StoppedError as error:
         note = f"{error} What was recorded stays: {counted('passes', run.passes)}."
         yield {"stage": message("stopped"), "note": note} | ENDED
@@ -123,8 +122,7 @@ class ShownRun:
 
     def _ended(self, step: RunUpdate, trace: Trace) -> Frame:
         assert trace.result is not None, "it comes with the last iteration"
-        self.trace, seconds = trace, describe_seconds(trace.result.stats["seconds"] or 0.0)
-        self.note = f"{self.remark}Decoded just now: {counted('passes', self.passes)}, {seconds}."
+        self.trace, self.note = trace, f"{self.remark}Decoded just now."
         whole = replace(trace, iterations=[]).to_dict()
         answers = (*self.answers, Answer(self.pair, self.typed, trace.result.token_ids))[-MOST_ANSWERS:]
         more = self._more(step, whole, rows=drawn_rows(trace), guessed=self.sources.describe(trace))

@@ -86,8 +86,8 @@ def build_learn_tab(tabs: gr.Tabs) -> None:
             markup(f"<p>{WHAT}</p>", "learn-what")
             play = gr.Button("Open in Play", interactive=False, elem_id="learn-play", min_width=0)
             recording = gr.Dropdown(
-                recordings, value=None, label="Recorded decodes", filterable=False, elem_id="learn-recordings",
-                min_width=0,
+                [("Choose one …", ""), *recordings], value="", label="Recorded decodes", filterable=False,
+                elem_id="learn-recordings", min_width=0,
             )  # fmt: skip
         staged = markup(stage(start), "learn-stage")
         with gr.Accordion("Embed this", open=False, elem_classes="fold") as embed:
@@ -102,9 +102,11 @@ def build_learn_tab(tabs: gr.Tabs) -> None:
     shown = gr.State(start)
 
     def show(page: str) -> dict[Any, Any]:
+        if not page:
+            return {}
         is_lesson = any(page == lesson_page for _, lesson_page in lessons)
-        other = recording if is_lesson else lesson
-        return {staged: stage(page), shown: page, other: None, play: gr.update(interactive=not is_lesson)}
+        other = {recording: ""} if is_lesson else {lesson: None}
+        return {staged: stage(page), shown: page, play: gr.update(interactive=not is_lesson), **other}
 
     def paste(request: gr.Request, page: str, kind: Kind) -> tuple[str, str]:
         address = request.headers.get("referer")

@@ -12,6 +12,9 @@ let layers = 0;
 let passes = 0;
 const progress = () => `${DsbdPage.counted(layers, "token")} in ${DsbdPage.counted(passes, "pass")}`;
 
+/* What was said of another decode. */
+DsbdPage.forgetLive = () => [".live-note", ".touch-note"].forEach((name) => (find(name).textContent = ""));
+
 async function questionOf() {
   const [pair, prompt, method, ...values] = await DsbdPage.form();
   const {fields, reads, none} = DsbdPage.facts;

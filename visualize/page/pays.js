@@ -18,8 +18,10 @@ export function drawPays(svg, points) {
   const rows = [1, 3, 5].map((one) => text("tick", {x: left - 6, y: y(one) + 4, "text-anchor": "end"}, one));
   const dots = points.map(({title, tokens, cost, isOwn}) => {
     const isRight = x(tokens) > width / 2;
-    const beside = {x: x(tokens) + 9, y: y(cost) + 4, "text-anchor": "start"};
-    const where = isRight ? {x: x(tokens) + 10, y: y(cost) - 9, "text-anchor": "end"} : beside;
+    const [aside, anchor] = isRight ? [-9, "end"] : [9, "start"];
+    const beside = {x: x(tokens) + aside, y: y(cost) + 4, "text-anchor": anchor};
+    const above = {x: x(tokens) - aside, y: y(cost) + (y(cost) < 2 * top ? 20 : -11), "text-anchor": anchor};
+    const where = isOwn ? above : beside; // it often stands near its pair
     const dot = draw("circle", {cx: x(tokens), cy: y(cost), r: isOwn ? 6 : 4});
     return draw("g", {class: isOwn ? "pays-own" : null}, dot, text("name", where, title));
   });

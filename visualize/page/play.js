@@ -4,7 +4,7 @@ import {openAt} from "./opening.js";
 import {forestOf, isAnswerTo, remember, remembered} from "./question.js";
 import {SavedDecodes, openedTrace} from "./saved.js";
 import {Second} from "./second.js";
-import {EMBED, addressOf, copyText, linkTo, pageOf, saveTrace} from "./sharing.js";
+import {EMBED, addressOf, copyLine, copyText, linkTo, pageOf, saveTrace, sayShared} from "./sharing.js";
 
 const {DsbdPage} = globalThis;
 const facts = JSON.parse(element.querySelector(".answer").dataset.facts);
@@ -28,6 +28,7 @@ let stands = /^#iteration=/.test(location.hash); // the place that an address na
 const atEnd = () => viewer.where().it >= viewer.where().iterations - 1;
 
 function draw(decode, how = {}) {
+  if (decode !== running) DsbdPage.forgetLive?.();
   if (viewer) viewer.setTrace(decode.trace, how);
   else {
     const start = location.hash.slice(1);
@@ -87,6 +88,13 @@ function showAnswer() {
   second.compare(shown);
 }
 
+/* The server measured what passes of a pair cost. */
+DsbdPage.takeCosts = (text) => {
+  const {target: id, costs} = JSON.parse(text);
+  facts.costs[id] ??= costs;
+  if (costs && shown?.trace.models.target.id === id) showAnswer();
+};
+
 /* If the visitor stepped through a decode while the page was starting, it stands where it was. */
 function openShown() {
   if (!stands) openAt(viewer, shown.trace, stages.firstElementChild);
@@ -128,6 +136,7 @@ function grow(news, settled, whole, known) {
 
 function startRun(head) {
   stands = false;
+  DsbdPage.forgetLive?.();
   running = {name: saved.newName("run"), trace: {...head, iterations: [], result: null}, settled: 0, waits: true};
   offer();
   return running;
@@ -313,11 +322,6 @@ function pressRun() {
   else setTimeout(pressRun, 200);
 }
 
-function say(words) {
-  find(".share-note").textContent = words;
-  find("#share").open = true;
-}
-
 /* ---- share --------------------------------------------------------------------------------- */
 
 const position = () => {
@@ -330,13 +334,6 @@ async function link() {
   const [pair, prompt, method] = form;
   const isShown = isAnswerTo({pair, prompt}, shown.trace, facts) && shown.trace.settings.method === method;
   await copyLine(linkTo(form, facts, isShown && position()), "The link runs this prompt with these settings.");
-}
-
-async function copyLine(text, what) {
-  const field = find(".share-link");
-  field.hidden = false;
-  field.value = text;
-  say(`${await copyText(field)}. ${what}`);
 }
 
 async function copyProgram() {
@@ -364,7 +361,7 @@ document.addEventListener("click", ({target: button}) => {
   const share = find("#share");
   if (share?.open && !share.contains(button)) share.open = false;
   const act = DO[button.closest(".play [data-do]")?.dataset.do];
-  if (act && shown) Promise.resolve(act()).catch((error) => say(error.message));
+  if (act && shown) Promise.resolve(act()).catch((error) => sayShared(error.message));
 });
 
 function showPython() {

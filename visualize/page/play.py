@@ -22,8 +22,7 @@ from visualize import decode_figure, forest_figure
 from visualize.theme import Theme
 
 from . import form as fields
-from .comparison import measure_costs
-from .frames import ENDED, FRAME_SECONDS, IS_LENT, Frame, decode_frames, drawn_rows, message
+from .frames import ENDED, FRAME_SECONDS, Frame, decode_frames, drawn_rows, message
 from .limits import check_prompt
 from .middleware import LEARN, OWN
 from .parts import PRIVATE, alert, markup, read, scripted, sentence
@@ -80,7 +79,7 @@ def build_play_tab(runner: Runner, page: gr.Blocks) -> Form:
     parts = {"stage": stage, "note": form.note, "problem": problem, "run": form.run, "stop": form.stop, "last": last}
     parts["answers"] = gr.State(())  # of this visit alone
     _wire_run(runner, form, parts)
-    _wire_form(runner.pairs, form, stage, traces)
+    _wire_form(runner, form, stage, traces)
     _wire_link(runner, form, page, problem)
     _wire_plots(plots, last, traces)
     return form
@@ -143,7 +142,7 @@ def _build_stage(runner: Runner, traces: dict[str, Trace], opening: str) -> gr.H
     """The answer, and the forest below it; the script knows the form and all recordings, of which one opens it."""
     pairs = runner.pairs
     prompt = fields.as_prompt(pairs.first, next(iter(examples_of(pairs, pairs.first).values())))
-    costs = None if IS_LENT else measure_costs(pairs.get(pairs.first), prompt)
+    costs = runner.costs("", pairs.first, prompt)
     facts = fields.form_facts() | {
         "recorded": [_recording(name, trace) for name, trace in traces.items()],
         "presets": {one: {name: _filled(fields.preset(name, one)) for name in fields.PRESETS} for one in pairs.names},
@@ -211,8 +210,14 @@ def _note(has_recording: bool) -> str:
     return RECORDED_NOTE if has_recording else "Press Run."
 
 
-def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML, traces: dict[str, Trace]) -> None:
+def _wire_form(runner: Runner, form: Form, stage: gr.HTML, traces: dict[str, Trace]) -> None:
     """Examples belong to the pair, fields to the method."""
+    pairs = runner.pairs
+
+    def measure(request: gr.Request, pair: Any) -> str:
+        prompt = fields.as_prompt(pair, next(iter(examples_of(pairs, pairs.check(pair)).values())))
+        costs = runner.costs(request.session_hash or "", pair, prompt)
+        return json.dumps({"target": pairs.target(pair), "costs": costs and costs._asdict()})
 
     def show_fields(method: Any) -> Frame:
         named = zip(fields.SHOWN, form.fields, strict=True)
@@ -244,6 +249,9 @@ def _wire_form(pairs: Pairs, form: Form, stage: gr.HTML, traces: dict[str, Trace
     outputs = [form.description, form.note, *form.examples, form.prompt]
     form.pair.change(show_pair, form.pair, outputs, queue=False, **PRIVATE)
     form.pair.input(None, begin, form.filled, js=_calls("begin"), **PRIVATE)
+    costs = gr.Textbox("", visible="hidden")
+    measured = form.pair.input(measure, form.pair, costs, concurrency_id="costs", **PRIVATE)
+    measured.then(None, costs, js=_calls("takeCosts"), **PRIVATE)
     # The script of the stage triggers these two, for Gradio alone knows what the form holds, and can fill it in.
     stage.select(None, [form.pair, *form.filled], None, js=_calls("answerForm"), **PRIVATE)
     stage.input(None, None, [form.pair, *form.filled, form.note], js=_calls("filling"), **PRIVATE)

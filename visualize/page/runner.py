@@ -38,7 +38,7 @@ from dsbd.tracing.records import IterationRecord
 from dsbd.tracing.trace import Trace
 from dsbd.util import BUNDLED_PAIRS, SMOLLM2, cancel_check, each_in
 
-from .comparison import Compared, beside_others, measure_speed
+from .comparison import Compared, Costs, beside_others, measure_costs, measure_speed
 from .earlier import NOTHING, Sources
 from .limits import Limits, bytes_of, check_race, check_run, setting
 from .turns import Turn, Turns
@@ -271,12 +271,26 @@ class Runner:
 
         return self._run(session, "race", pair, settings, check, work, len(prompts) * rounds + 2, Turn(self.turns))
 
+    def costs(self, session: str, pair: str, prompt: str) -> Costs | None:
+        """Return what passes of a pair cost here. None: it is not known, somebody runs, or it is ZeroGPU."""
+        if self._is_lent or self.running()[0]:
+            return None
+
+        def work(pair: Pair, cancel: StopSignal) -> Iterator[Costs | None]:
+            yield measure_costs(pair, prompt, lambda: cancel() or self.is_waited_for())
+
+        try:
+            *_, costs = self._run(session, "costs", pair, [], lambda _: None, work, 0, Turn(self.turns))
+        except DsbdError:
+            return None
+        return costs
+
     def _run(
         self, session: str, call: str, pair: str, settings: Sequence[DecodingSettings],
         check: Callable[[Pair], None], work: Callable[..., Iterator[Any]], times: int, turn: Turn,
     ) -> Generator[Any, None, None]:  # fmt: skip
         began, outcome = time.monotonic(), "stopped"  # a generator that is closed ends without a word
-        limit = "decode_seconds" if call == "decode" else "evaluate_seconds"
+        limit = "evaluate_seconds" if call == "race" else "decode_seconds"
         seconds = getattr(self.limits, limit)
         try:
             with self._signal(session) as signal, turn:

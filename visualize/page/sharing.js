@@ -35,6 +35,19 @@ export async function saveTrace({file, name, trace}, facts) {
   save("trace.json.gz", packed, "application/gzip");
 }
 
+/* Says something below the choices of Share. */
+export function sayShared(words) {
+  document.querySelector(".play .share-note").textContent = words;
+  document.querySelector(".play #share").open = true;
+}
+
+export async function copyLine(text, what) {
+  const field = document.querySelector(".play .share-link");
+  field.hidden = false;
+  field.value = text;
+  sayShared(`${await copyText(field)}. ${what}`);
+}
+
 /* Copy the text of an element. Without a clipboard (plain http, or not allowed) it is selected instead.
  * Returns what was done, as a word. */
 export async function copyText(element) {

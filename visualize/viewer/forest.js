@@ -144,7 +144,7 @@ export class Forest {
     text.replaceChildren(label);
     if (look.multiplicity > 1) text.append(` ${this.viewer.say("node.multiplicity", {count: look.multiplicity})}`);
     text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${mark})`;
-    text.classList.toggle("dsbd-small-label", look.state === "cover");
+    text.classList.toggle("dsbd-small-label", ["cover", "undrawn"].includes(look.state));
     group.classList.toggle("dsbd-weak", weak);
     if (edge) this.showEdge(edge, node, look.state, weak, chance);
   }
@@ -263,7 +263,7 @@ const HEAD = {plain: 40, bars: 80}; // above columns: title, width, and bars whe
 const NARROW = [420, 500]; // below the first every node has a row; below the second where columns do not fit
 const PITCH = [90, 236]; // pixels of a column, least and most
 const SLACK = 6; // pixels of a column that it can spare
-const ROW = [16, 21, 32]; // pixels per row: least where there is little height, least, most
+const ROW = [15, 21, 32]; // pixels per row: least where there is little height, least, most
 const TALL = 320; // pixels of height that rows share out
 const INDENT = 30; // pixels per layer where every node has a row
 const LINE = 27; // pixels per node there

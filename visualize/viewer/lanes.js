@@ -1,6 +1,6 @@
 /* Two lanes, why guessing is faster: the same text written twice, on one clock. Above, the large model alone: a block
  * is a pass, for one token. Below, thin ticks of the small model, and a block for the pass that checks its guesses:
- * several tokens. Each lane ends in its sum. A click or a key on the lanes goes to a pass.
+ * several tokens. Each lane ends in its sum, with its parts where there is room. A click or a key goes to a pass.
  *
  * The clock counts milliseconds where the cost of a pass was measured (setCosts), else passes: guessing as long as it
  * was recorded, and a pass of the large model alone as long as one that checks. */
@@ -10,6 +10,7 @@ import {columnsOf} from "./tokens.js";
 
 const LANES_MS = 3000;
 const WIDE_FROM = 620; // pixels: labels stand beside their lanes
+const PARTS_FROM = 900; // pixels: the parts of a sum stand below it
 const GLYPH = 7; // pixels of a letter below a lane
 const CAPTION = {alone: 36, guided: 56}; // pixels of a block from which its tokens stand below it
 /* Pixels: pitch: from a lane to the next; label, band, bar, tall, text: where the parts of a lane stand. */
@@ -68,23 +69,22 @@ export class Lanes {
     const height = lanes.length * size.pitch;
     set(this.svg, {viewBox: `0 0 ${width} ${height}`, width, height, "data-kind": kind});
     this.svg.replaceChildren();
+    const wide = kind === "wide";
     const texts = lanes.map(({label, sum}, at) => {
       const y = at * size.pitch + size.label;
+      const right = {x: width, y, "text-anchor": "end"};
+      const total = sum.parts ? `${sum.lasts} ms` : words.counted("passes", sum.passes);
+      const parts = width >= PARTS_FROM && sum.parts ? partsSaid(sum.parts, say) : "";
       return [
         this.put("text", {class: "dsbd-lane-label", x: 0, y, text: label}),
-        this.put("text", {
-          class: "dsbd-lane-sum",
-          x: width,
-          y,
-          "text-anchor": "end",
-          text: sum.text ?? words.counted("passes", sum.passes),
-        }),
+        this.put("text", {class: "dsbd-lane-sum", ...right, text: total}),
+        this.put("text", {class: "dsbd-lane-parts", ...right, y: y + 17, text: parts}),
       ];
     });
-    const wide = kind === "wide";
-    const room = (which) => (wide ? Math.max(...texts.map((pair) => pair[which].getComputedTextLength())) + 16 : 0);
+    const lengths = texts.map((line) => line.map((text) => text.getComputedTextLength()));
+    const room = (...which) => (wide ? Math.max(...lengths.flatMap((line) => which.map((at) => line[at]))) + 16 : 0);
     this.left = room(0);
-    this.unit = (width - this.left - room(1)) / Math.max(this.clock.whole, 1e-9);
+    this.unit = (width - this.left - room(1, 2)) / Math.max(this.clock.whole, 1e-9);
     this.lanes = lanes.map(({blocks: list}, at) => this.lane(list, at * size.pitch, lanes.length - at === 1));
   }
 
@@ -218,19 +218,32 @@ export function clockOf(scene, costs) {
   const blocks = tokens.map((token, at) => ({token, from: at * each, check: at * each, done: (at + 1) * each}));
   const alone = isCompared ? {each, blocks, ...sumOf(blocks, Boolean(costs))} : null;
   const most = isDone || !isCompared ? 0 : settings.max_new_tokens * each; // a decode that runs has room to grow
-  const ratio = alone && costs ? alone.total / guided.total : null;
+  const ratio = alone && costs ? alone.lasts / guided.lasts : null;
   return {tokens, turns, guided, alone, ratio, whole: Math.max(now, alone ? tokens.length * each : 0, most)};
 }
 
-/* A sum whose written parts give the written total: 3 × 9.1 + 12 = 39 ms. */
+/* A sum: of passes, or of the milliseconds that its written parts give, {times, each}. */
 function sumOf(turns, isTime) {
   const passes = turns.length;
-  if (!isTime || !passes) return {passes, total: passes};
+  if (!isTime || !passes) return {passes, lasts: passes, parts: null};
   const sum = (of) => turns.reduce((before, turn) => before + of(turn), 0);
-  const each = Number((sum(({check, done}) => done - check) / passes).toPrecision(2));
-  const guessing = Number(sum(({from, check}) => check - from).toPrecision(2));
-  const total = Number((passes * each + guessing).toPrecision(3));
-  return {passes, total, text: `${passes} × ${each}${guessing ? ` + ${guessing}` : " ms"} = ${total} ms`};
+  const part = (times, all) => ({times, each: times && Number((all / times).toPrecision(2))});
+  const checking = part(
+    passes,
+    sum(({check, done}) => done - check),
+  );
+  const guessing = part(
+    sum(({guesses = 0}) => guesses),
+    sum(({from, check}) => check - from),
+  );
+  const lasts = Number((passes * checking.each + guessing.times * guessing.each).toPrecision(3));
+  return {passes, lasts, parts: [guessing, checking]};
+}
+
+/* "Guess 16 × 0.64 ms + Check 2 × 7.7 ms", or "17 × 1.9 ms" where nothing is guessed. */
+function partsSaid(parts, say) {
+  const [guessing, checking] = parts.map(({times, each}) => `${times} × ${each} ms`);
+  return parts[0].times ? `${say("bar.draft")} ${guessing} + ${say("bar.score")} ${checking}` : checking;
 }
 
 /* The text of tokens, cut where there is no room for it. */
