@@ -42,7 +42,7 @@ export class Answer {
     const source = claim.endsWith("fast") && "calculated for this answer";
     say(".measured", capital(beside?.measured ?? [source, raced].filter(Boolean).join("; ")));
     say(".compared", beside?.sentences ?? "");
-    say(".costs", costs ? costsSaid(costs) : UNMEASURED);
+    say(".costs", costs && trace.settings.method !== "mjgd" ? costsSaid(costs) : UNMEASURED);
     drawPays(this.find(".pays svg"), [...this.facts.paying, ...ownPoint(trace, clock.ratio)]);
     const isChat = turnIn(trace.prompt) !== null;
     this.find("[data-do=further]").hidden = isChat || isLive || (trace.result?.beams[0].finished ?? true);

@@ -260,7 +260,8 @@ def _sentences(trace: Trace, beside: Compared, speed: Range | None, part: int | 
         return sentences + NOT_MEASURED[beside.state]
     won = len([layer for one in trace.iterations for layer in one.layers]) / len(trace.iterations)
     cost = " to ".join(dict.fromkeys(number(won / one, 1) for one in reversed(speed)))
-    sentences += f" A pass brought {number(won, 1)} tokens; with its guesses it took as long as {cost} passes without."
+    brought = f"{number(won, 1)} tokens" if round(won, 1) != 1 else "1 token"
+    sentences += f" A pass brought {brought}; with its guesses it took as long as {cost} passes without."
     return sentences + (" Beside a larger model, guesses weigh less." if speed[1] < 1 else "")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import gradio as gr
 
 from dsbd.errors import StoppedError
+from dsbd.methods import needs_draft_model
 from dsbd.tracing.trace import Trace
 from visualize.pages.document import packed_json
 from visualize.words import Words
@@ -116,7 +117,7 @@ class ShownRun:
     def _begun(self, opening: Trace) -> Frame:
         pair = self.runner.pairs.get(self.pair)
         self.remark += "Sent as a chat. " if pair.is_chat else ""
-        self.remark += COPIED if opening.settings.draft_depth and pair.copies else ""
+        self.remark += COPIED if needs_draft_model(opening.settings) and pair.copies else ""
         self.trace = opening
         return {"stage": message("begin", bulk=opening.to_dict()), "last": None}
 

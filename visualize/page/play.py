@@ -30,6 +30,8 @@ from .race_markup import RECORDED, describe_recorded, paying_points
 from .recordings import examples_of, recorded, title_of
 from .runner import Pairs, Runner
 
+LATER = "async (pair) => { await new Promise((done) => setTimeout(done, 1500)); return pair; }"
+"""Waits until the browser has drawn: on the visitor's own machine it uses the processor, too."""
 RUN: dict[str, Any] = {**PRIVATE, "concurrency_id": "gpu"}
 """An event that uses the models: all of them wait in one line, of which so many run as the runner has turns."""
 BEGIN = "() => [{__type__: 'update', visible: false}, {__type__: 'update', visible: true}, '']"
@@ -250,7 +252,7 @@ def _wire_form(runner: Runner, form: Form, stage: gr.HTML, traces: dict[str, Tra
     form.pair.change(show_pair, form.pair, outputs, queue=False, **PRIVATE)
     form.pair.input(None, begin, form.filled, js=_calls("begin"), **PRIVATE)
     costs = gr.Textbox("", visible="hidden")
-    measured = form.pair.input(measure, form.pair, costs, concurrency_id="costs", **PRIVATE)
+    measured = form.pair.input(measure, form.pair, costs, js=LATER, concurrency_id="costs", **PRIVATE)
     measured.then(None, costs, js=_calls("takeCosts"), **PRIVATE)
     # The script of the stage triggers these two, for Gradio alone knows what the form holds, and can fill it in.
     stage.select(None, [form.pair, *form.filled], None, js=_calls("answerForm"), **PRIVATE)

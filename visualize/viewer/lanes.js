@@ -61,7 +61,7 @@ export class Lanes {
     const kind = width < WIDE_FROM ? "narrow" : "wide";
     const size = (this.size = SIZES[kind]);
     const guidedLane = {
-      label: say(scene.settings.draft_depth ? "lanes.guided" : "lanes.alone"),
+      label: say(scene.settings.draft_depth && !isSearch(scene) ? "lanes.guided" : "lanes.alone"),
       sum: guided,
       blocks: turns,
     };
@@ -194,9 +194,10 @@ export class Lanes {
 
 /* What happens when, on the clock, and what it sums up to. turns: a pass each; alone: of the large model alone, null
  * where it would write another text or nothing is guessed. Other versions may go on behind the answer: isBehind. */
-/** @param {import("./scene.js").Scene} scene @param {{alone: number, node: number, guess: number}?} costs */
-export function clockOf(scene, costs) {
+/** @param {import("./scene.js").Scene} scene @param {{alone: number, node: number, guess: number}?} measured */
+export function clockOf(scene, measured) {
   const {settings, iterations, bands, best, result} = scene;
+  const costs = isSearch(scene) ? null : measured;
   const textOf = ({id, text}) => (scene.known.get(id).ends ? " ∎" : text);
   const tokens = scene.path(best?.node).map((token) => ({...token, text: textOf(token)}));
   const isDone = result.length > 0;
@@ -205,10 +206,11 @@ export function clockOf(scene, costs) {
   let now = 0;
   const turns = iterations.map((iteration, at) => {
     const from = now;
-    const nodes = iteration.nodes.filter(({kind}) => kind !== "drawn").length;
+    const isAlone = !settings.draft_depth;
+    const more = isAlone ? 0 : iteration.nodes.filter(({kind}) => kind !== "drawn").length - 1; // nodes
     const guesses = iteration.scoredStep; // each step before it is a pass of the small model
     const check = from + (costs ? 1000 * costs.guess * guesses : iteration.seconds.draft / pass);
-    now = check + (costs ? 1000 * Math.max(costs.alone + costs.node * (nodes - 1), 0) : 1);
+    now = check + (costs ? 1000 * Math.max(costs.alone + costs.node * more, 0) : 1);
     return {...bands[at], from, check, done: now, guesses, isBehind: isDone && bands[at].first > tokens.length};
   });
   const own = turns.filter(({isBehind}) => !isBehind);
@@ -221,6 +223,9 @@ export function clockOf(scene, costs) {
   const ratio = alone && costs ? alone.lasts / guided.lasts : null;
   return {tokens, turns, guided, alone, ratio, whole: Math.max(now, alone ? tokens.length * each : 0, most)};
 }
+
+/* The large model guesses itself, in passes whose cost is not known. */
+const isSearch = ({settings}) => settings.method === "mjgd";
 
 /* A sum: of passes, or of the milliseconds that its written parts give, {times, each}. */
 function sumOf(turns, isTime) {

@@ -22,7 +22,7 @@ export class Scene {
     checkHead({format, settings});
     this.settings = settings;
     this.models = [target, draft].filter(Boolean).map(({id}) => id);
-    this.isCopied = draft?.attention === "copies"; // the guesses are copied from the text
+    this.isCopied = draft?.attention === "copies" && settings.method !== "mjgd"; // from the text
     this.running = new RunningText(prompt);
     this.prompt = this.running.prompt;
     this.memory = prompt.memory ? memoryOf(prompt.memory) : null;
