@@ -130,12 +130,13 @@ def label_of(name: str) -> str:
 def describe_speed(low: float, high: float) -> str:
     """Return between which numbers a speed lies, as far as one can tell: no winner within a tenth of 1.
 
-    >>> describe_speed(1.71, 2.08), describe_speed(0.93, 1.04), describe_speed(0.9, 1.3)
-    ('1.7 to 2.1 × as fast', 'about as fast', '0.9 to 1.3 × as fast')
+    >>> describe_speed(1.71, 2.08), describe_speed(0.93, 1.04), describe_speed(0.9, 1.3), describe_speed(0.6, 0.8)
+    ('1.7 to 2.1 × as fast', 'about as fast', '0.9 to 1.3 × as fast', '1.2 to 1.7 × the time')
     """
     if ALIKE[0] <= low and high <= ALIKE[1]:
         return "about as fast"
-    return f"{' to '.join(dict.fromkeys(number(end, 1) for end in (low, high)))} × as fast"
+    ends, unit = ((low, high), "as fast") if high >= 1 else ((1 / high, 1 / low), "the time")
+    return f"{' to '.join(dict.fromkeys(number(end, 1) for end in ends))} × {unit}"
 
 
 def describe_ratio(race: Race, ratio: Ratio) -> str:

@@ -22,6 +22,7 @@ export class Answer {
     this.element = element;
     this.facts = facts;
     this.find = (name) => element.querySelector(name);
+    this.read = null; // the trace whose text stands still
   }
 
   /* trace: what is shown. text, clock: of the viewer. settled: how many tokens are final. rows: markup of the server,
@@ -31,7 +32,8 @@ export class Answer {
   show({trace, text, clock, settled, isLive, rows, beside, costs, guessed}) {
     this.element.hidden = false;
     const say = (name, words) => (this.find(name).textContent = words);
-    const claim = headline(trace, agrees(clock.ratio, beside?.speed) ? clock.ratio : null);
+    const ratio = agrees(clock.ratio, beside?.speed) ? clock.ratio : null;
+    const claim = headline(trace, ratio, beside?.speed && beside.measured);
     say(".headline", claim);
     say(".distinct", distinct(trace, costs, clock));
     const {words, brief, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
@@ -39,7 +41,7 @@ export class Answer {
     say(".kept-words", `${words}.`);
     const isRaced = isExact && !isLive && trace.settings.method === "dsbd" && trace.settings.replacement;
     const raced = isRaced ? this.facts.raced[trace.models.target.id] : "";
-    const source = claim.endsWith("fast") && "calculated for this answer";
+    const source = claim.includes(": about ") && "calculated for this answer";
     say(".measured", capital(beside?.measured ?? [source, raced].filter(Boolean).join("; ")));
     say(".compared", beside?.sentences ?? "");
     say(".costs", costs && trace.settings.method !== "mjgd" ? costsSaid(costs) : UNMEASURED);
@@ -53,6 +55,8 @@ export class Answer {
     for (const one of [box, line]) one.style.minHeight = isLive ? `${one.offsetHeight}px` : ""; // what is below stays
     line.replaceChildren(...this.pieces(text, isText, settled, isLive, guessed?.tokens));
     if (isLive) line.scrollTop = line.scrollHeight;
+    else if (trace !== this.read) line.scrollTop = 0;
+    this.read = isLive ? null : trace;
     this.find(".answer-rows").innerHTML = rows ?? "";
   }
 
@@ -117,15 +121,17 @@ export function agrees(ratio, range) {
   return !ratio || !range || (ratio > range[0] - HALF && ratio < range[1] + HALF);
 }
 
-/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known. */
-export function headline(trace, ratio = null) {
+/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known or not
+ * what was measured: then measured says the speed. */
+export function headline(trace, ratio = null, measured = "") {
   const {settings} = trace;
   const {tokens, passes} = answerOf(trace);
   if (!passes) return "";
   if (!settings.draft_depth) return `${counted(passes, "pass")} of the large model, one for each token`;
   if (settings.method === "mjgd") return `${counted(passes, "block")} of tokens, each found by many passes`;
   const own = counted(passes, "pass") + (tokens > passes ? ` instead of ${tokens}` : "");
-  return ratio ? `${own}: about ${speed(ratio)}` : own;
+  if (ratio) return `${own}: about ${speed(ratio)}`;
+  return measured ? `${own}: ${measured.replace("measured: ", "")}` : own;
 }
 
 /* The decode as a dot beside those of the recorded races. */
@@ -146,8 +152,11 @@ export function distinct({settings, iterations}, costs, {turns}) {
 
 const ALIKE = [0.9, 1.1];
 const HALF = 0.05; // of the last digit
-const speed = (ratio) =>
-  ratio > ALIKE[0] && ratio < ALIKE[1] ? "as fast" : `${Number(ratio.toPrecision(2))} × as fast`;
+function speed(ratio) {
+  if (ratio > ALIKE[0] && ratio < ALIKE[1]) return "as fast";
+  const [times, unit] = ratio > 1 ? [ratio, "as fast"] : [1 / ratio, "the time"];
+  return `${Number(times.toPrecision(2))} × ${unit}`;
+}
 
 /* The preset whose kind these settings are; null if it is another one. */
 export function presetOf(settings) {
@@ -179,7 +188,10 @@ export function kept(settings, {methods, plain}, parts = false) {
   const of = (methods[plain[method]] ?? "").toLowerCase() + beams;
   if (settings.forest !== "coupled") return all(`Each text as likely as in ${of}`, {isExact: true});
   if (parts) return all(`Drawn as ${of} draws with this seed, but for rounding`, {isExact: true});
-  const words = `The same text, token for token, as ${of} writes with this seed: no guess changes a draw`;
+  const words =
+    "The seed fixes the random numbers of every choice before anything is guessed. The large model chooses each token " +
+    "with them, and a guess is kept only if it is that token. So no guess changes the text: it is, token for token, " +
+    `that of ${of} and this seed`;
   return {words, brief: "Alone, the large model writes the same text, token for token", isExact: true};
 }
 

@@ -215,7 +215,7 @@ def describe(trace: Trace, beside: Compared, rows: Sequence[Any] = (None, None))
     own, alone = tuple(trace.result.token_ids), beside.token_ids
     speed = beside.speed if beside.state == "measured" else None
     busy = "this machine is busy: not measured"
-    doing = {"measuring": "measuring …", "stopped": "stopped: not measured", "long": "too long a run: not measured"}
+    doing = {"measuring": "measuring …", "long": "too long a run: not measured"}
     part = parting(own, alone) if trace.settings.forest == "coupled" and alone else None
     return {
         "measured": f"measured: {describe_speed(*speed)}" if speed else doing.get(beside.state, busy),

@@ -26,6 +26,8 @@ from .race_markup import rows_markup, rows_of, task_of
 from .runner import TARGETS, Runner, RunUpdate
 
 COPIED = "Guesses are copied from the text: there is no small model. "
+CALM_SECONDS = 0.3
+"""A decode that takes no longer is shown once it has ended: what stands there does not flicker."""
 FRAME_SECONDS = 0.12
 """Shortest time between two updates of a browser, however fast the model is."""
 IS_LENT = bool(os.environ.get("SPACES_ZERO_GPU"))
@@ -118,7 +120,7 @@ class ShownRun:
         pair = self.runner.pairs.get(self.pair)
         self.remark += "Sent as a chat. " if pair.is_chat else ""
         self.remark += COPIED if needs_draft_model(opening.settings) and pair.copies else ""
-        self.trace = opening
+        self.trace, self.sent_at = opening, time.monotonic() + CALM_SECONDS
         return {"stage": message("begin", bulk=opening.to_dict()), "last": None}
 
     def _ended(self, step: RunUpdate, trace: Trace) -> Frame:

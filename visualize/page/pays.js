@@ -17,10 +17,10 @@ export function drawPays(svg, points) {
   );
   const rows = [1, 3, 5].map((one) => text("tick", {x: left - 6, y: y(one) + 4, "text-anchor": "end"}, one));
   const dots = points.map(({title, tokens, cost, isOwn}) => {
-    const isRight = x(tokens) > width / 2;
+    const isRight = x(tokens) > width - 110; // no room for the name
     const [aside, anchor] = isRight ? [-9, "end"] : [9, "start"];
     const beside = {x: x(tokens) + aside, y: y(cost) + 4, "text-anchor": anchor};
-    const above = {x: x(tokens) - aside, y: y(cost) + (y(cost) < 2 * top ? 20 : -11), "text-anchor": anchor};
+    const above = {x: x(tokens) - aside, y: y(cost) + (y(cost) < 4 * top ? 20 : -11), "text-anchor": anchor};
     const where = isOwn ? above : beside; // it often stands near its pair
     const dot = draw("circle", {cx: x(tokens), cy: y(cost), r: isOwn ? 6 : 4});
     return draw("g", {class: isOwn ? "pays-own" : null}, dot, text("name", where, title));

@@ -384,7 +384,8 @@ DsbdPage.showLive = ({head, iteration, whole}) => {
 /* What is shown was decoded again with other settings: its forest becomes the new one, at the same pass. */
 DsbdPage.showTouched = (trace) => {
   const {it} = viewer.where();
-  shown = {name: "touched", trace, settled: Infinity};
+  const rows = trace.result.text === shown.trace.result?.text ? shown.rows : undefined;
+  shown = {name: "touched", trace, settled: Infinity, rows};
   viewer.setTrace(trace, {it, morph: true});
   showAnswer();
 };

@@ -106,7 +106,7 @@ function small({say}, node, scored) {
 /* The end of the running text up to a node, from the beginning of a word. */
 function textUpTo({nodes}, index) {
   let text = "";
-  for (let at = index; at >= 0; at = nodes[at].parent) text = nodes[at].adds + text;
+  for (let at = index; at >= 0; at = nodes[at].parent) text = (nodes[at].ends ? " ∎" : nodes[at].adds) + text;
   const characters = [...text];
   if (characters.length <= SAID) return text + nodes[index].pending;
   const end = characters.slice(-SAID).join("");

@@ -53,14 +53,13 @@ export class Forest {
       draw("g", {}, ...this.marks.map((entry) => entry.group)),
     );
     const {width, height, upright, head} = geometry;
-    const fits = (which) => (_, at) =>
-      LETTER * [...titlesOf(at + 1, viewer)[which]].length <= geometry.band(at + 1).width - LEFT;
-    this.titles = [0, 1].find((which) => this.bands.every(fits(which))) ?? 2; // the same for all layers
+    const fits = (_, at) => LETTER * [...titlesOf(at + 1, viewer)[0]].length <= geometry.band(at + 1).width - LEFT;
+    this.titles = this.bands.every(fits) ? 0 : 1; // the same for all layers
     set(body, {viewBox: `0 0 ${width} ${height}`, width, height});
     set(this.head, {viewBox: `0 0 ${width} ${head}`, width, height: head});
     this.element.scrollTo(0, 0);
     this.head.toggleAttribute("hidden", upright);
-    this.widths.hidden = !upright;
+    this.widths.hidden = !upright || !now.layers.some(({chances}) => chances.length); // else they say one number
     this.fit();
   }
 
@@ -196,26 +195,19 @@ function layerNow(number, {now, step}) {
   return layer && layer.step <= step ? layer : null;
 }
 
-/* The name of a layer and the place of its tokens in the text, without words where there is little room. */
-function shortTitle(number, {now, say}) {
-  return say("layer.title", {layer: number}) + (now.before ? ` · ${now.before + number}` : "");
-}
-
 /* The title of a layer and its width, where every node has a row of its own. */
 function rowHead(number, current, viewer) {
   const {now, say, words} = viewer;
   const layer = layerNow(number, viewer);
-  const title = make("b", {text: shortTitle(number, viewer)});
+  const title = make("b", {text: titlesOf(number, viewer)[1]});
   const width = layer ? say("head.width", {width: layer.width}) : "–";
   const kind = current ? "dsbd-current" : null;
   return make("li", {class: kind, title: words.columnTitle(number, now.before)}, title, width);
 }
 
-/* The name of a layer and the place of its tokens in the text, shorter and shorter. */
-function titlesOf(number, viewer) {
-  const place = viewer.now.before + number;
-  const shortest = viewer.now.before ? `${number} · ${place}` : viewer.say("layer.title", {layer: number});
-  return [viewer.words.columnTitle(number, viewer.now.before), shortTitle(number, viewer), shortest];
+/* The name of a layer and the place of its tokens in the text, and without it where there is little room. */
+function titlesOf(number, {words, now, say}) {
+  return [words.columnTitle(number, now.before), say("layer.title", {layer: number})];
 }
 
 /* What is known of a layer at this step, above the forest: its title, its width, and its bars. */
@@ -261,7 +253,7 @@ function bars(layer, left, room, viewer) {
 
 const HEAD = {plain: 40, bars: 80}; // above columns: title, width, and bars where the width is chosen
 const NARROW = [420, 500]; // below the first every node has a row; below the second where columns do not fit
-const PITCH = [90, 236]; // pixels of a column, least and most
+const PITCH = [78, 236]; // pixels of a column, least and most
 const SLACK = 6; // pixels of a column that it can spare
 const ROW = [15, 21, 32]; // pixels per row: least where there is little height, least, most
 const TALL = 320; // pixels of height that rows share out

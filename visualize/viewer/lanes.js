@@ -260,5 +260,5 @@ function fitted(tokens, room) {
     .trim();
   const most = Math.floor((room - 4) / GLYPH);
   if (columnsOf(text) <= most) return text;
-  return tokens.length > 1 && most >= 4 ? `${[...text].slice(0, most - 1).join("")}…` : "";
+  return most >= 4 ? `${[...text].slice(0, most - 1).join("")}…` : "";
 }

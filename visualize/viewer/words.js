@@ -260,8 +260,12 @@ export class Words {
           reason: this.width(iteration.layer(layer), settings),
           nodes: this.counted("nodes", about[0] ?? 0),
         });
-      case "layer":
-        return capital(this.say("step.layer", {outcome: this.outcome(iteration.layer(layer), iteration.landed)}));
+      case "layer": {
+        const outcome = capital(
+          this.say("step.layer", {outcome: this.outcome(iteration.layer(layer), iteration.landed)}),
+        );
+        return layer === iteration.layers.length ? `${this.pass(iteration)}. ${outcome}` : outcome;
+      }
       case "commit":
         return this.commit(iteration);
       default: {
@@ -271,6 +275,11 @@ export class Words {
         return capital(this.say(`step.${step.phase}`, values));
       }
     }
+  }
+
+  /** "Pass 2: 8 tokens". @param {SceneIteration} iteration */
+  pass({number, layers}) {
+    return this.say("figure.pass", {index: number, tokens: this.counted("tokens", layers.length)});
   }
 
   /** @param {SceneIteration} iteration */
