@@ -33,8 +33,8 @@ ENOUGH_SECONDS, MOST_SECONDS = 6.0, 16.0
 second."""
 CLOSE, BUSY = 1.15, 1.6
 """Highest over lowest likely speed: below the first it is known well enough, above the second it says nothing."""
-ROUNDS = 6
-"""How often passes are timed."""
+ROUNDS, MOMENTS = 6, 2
+"""How often passes are timed in a row, and at how many moments: what else ran may have lasted as long as one."""
 TIMED: dict[str, DecodingSettings] = {
     "alone": DecodingSettings(method="beam_sampling", num_beams=4, max_new_tokens=24),
     "checks": DecodingSettings(min_width=4, max_width=4, draft_width=4, draft_depth=8, max_new_tokens=24),
@@ -74,7 +74,8 @@ class Compared(NamedTuple):
     costs: Costs | None = None
 
 
-_COSTS: WeakKeyDictionary[Pair, Costs] = WeakKeyDictionary()
+_COSTS: WeakKeyDictionary[Pair, list[Costs]] = WeakKeyDictionary()
+"""What was measured of each pair."""
 
 
 def measure_speed(
@@ -171,12 +172,17 @@ class _Clock(Observer):
 
 
 def measure_costs(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = None) -> Costs | None:
-    """Return what passes cost on this machine; once it was quiet, they are not measured again.
+    """Return what passes cost on this machine: the least of the moments at which it was measured.
 
     None: it is busy, the pair has no small model, or there is no room behind the prompt. Raises: StoppedError.
     """
-    if pair in _COSTS or pair.draft is None:
-        return _COSTS.get(pair)
+    known = _COSTS.setdefault(pair, [])
+    if len(known) < MOMENTS and pair.draft is not None and (costs := _measured(pair, prompt, cancel)):
+        known.append(costs)
+    return Costs(*map(min, zip(*known, strict=True))) if known else None
+
+
+def _measured(pair: Pair, prompt: str, cancel: Callable[[], bool] | None) -> Costs | None:
     rounds = []
     for _ in range(ROUNDS + 1):  # the first warms up
         clocks = {name: _Clock() for name in TIMED}
@@ -190,8 +196,7 @@ def measure_costs(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = N
     if any(median(own) >= BUSY * min(own) for own, *_ in (alone, checks)):
         return None
     one, several = min(alone[0]), min(checks[0])  # what else ran only adds to a time
-    _COSTS[pair] = Costs(one, max(0.0, several - one) / max(1, median(checks[1]) - 1), min(checks[2]))
-    return _COSTS[pair]
+    return Costs(one, max(0.0, several - one) / max(1, median(checks[1]) - 1), min(checks[2]))
 
 
 # ---- the sentences ----------------------------------------------------------------------------------------------

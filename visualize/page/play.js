@@ -77,9 +77,8 @@ DsbdPage.example = (index, pair, preset) => {
 };
 
 function showAnswer() {
-  const {trace, beside} = shown;
+  const {trace} = shown;
   const {id} = trace.models.target;
-  facts.costs[id] ??= beside?.costs; // the first stay, so that a decode comes to the same number again
   const costs = facts.costs[id] ?? null;
   viewer.setCosts(costs);
   answer.show({...shown, text: viewer.text(), clock: viewer.clock(), isLive: shown === running, costs});
@@ -91,7 +90,7 @@ function showAnswer() {
 /* The server measured what passes of a pair cost. */
 DsbdPage.takeCosts = (text) => {
   const {target: id, costs} = JSON.parse(text);
-  facts.costs[id] ??= costs;
+  facts.costs[id] = costs ?? facts.costs[id];
   if (costs && shown?.trace.models.target.id === id) showAnswer();
 };
 
@@ -156,6 +155,7 @@ function stopRun() {
 function compare(beside) {
   if (!served) return;
   served.beside = beside;
+  if (beside?.costs) facts.costs[served.trace.models.target.id] = beside.costs;
   if (served === shown) showAnswer();
 }
 
