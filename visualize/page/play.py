@@ -252,7 +252,7 @@ def _wire_form(runner: Runner, form: Form, stage: gr.HTML, traces: dict[str, Tra
     form.pair.change(show_pair, form.pair, outputs, queue=False, **PRIVATE)
     form.pair.input(None, begin, form.filled, js=_calls("begin"), **PRIVATE)
     costs = gr.Textbox("", visible="hidden")
-    measured = form.pair.input(measure, form.pair, costs, js=LATER, concurrency_id="costs", **PRIVATE)
+    measured = form.pair.input(measure, form.pair, costs, js=LATER, queue=False, **PRIVATE)
     measured.then(None, costs, js=_calls("takeCosts"), **PRIVATE)
     # The script of the stage triggers these two, for Gradio alone knows what the form holds, and can fill it in.
     stage.select(None, [form.pair, *form.filled], None, js=_calls("answerForm"), **PRIVATE)
