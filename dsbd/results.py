@@ -1,4 +1,4 @@
-"""What a decode returns. All figures are explained in docs/algorithm.md, *What the numbers mean*."""
+"""What a decode returns. The words are those of docs/algorithm.md, *Words*."""
 
 import reprlib
 from collections import Counter
@@ -78,8 +78,9 @@ class Stats:
     tokens_per_second: float
     """layers / (seconds - prefill_seconds)."""
     layers_per_iteration: float
+    """All final layers / iterations."""
     acceptance_rate: float | None
-    """accepted / (accepted + rejected); None if no draft was tried."""
+    """accepted / (accepted + rejected), without orphaned and unneeded drafts; None if no draft was tried."""
     accepted: int
     rejected: int
     orphaned: int
