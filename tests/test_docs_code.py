@@ -35,7 +35,6 @@ NOT_RUN = {
     ("docs/hosting.md", "python -m dsbd examples"): "serves, too; tests/page/test_runs.py does it",
     ("docs/hosting.md", "docker build"): "builds an image from the network",
     ("docs/hosting.md", "hf auth login"): "needs an account of the hub",
-    ("docs/hosting.md", "git checkout --orphan"): "needs git-lfs, and an account of the hub",
     ("docs/hosting.md", "GRADIO_ROOT_PATH"): "serves until it is stopped, behind another server",
     ("docs/programs.md", "from gradio_client"): SERVED,
     ("docs/programs.md", "answer = page.predict"): SERVED,

@@ -3,7 +3,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {agrees, distinct, headline, kept, presetOf, program, valuesOf} from "../../visualize/page/answer.js";
+import {
+  agrees,
+  asMeasured,
+  distinct,
+  headline,
+  kept,
+  presetOf,
+  program,
+  valuesOf,
+} from "../../visualize/page/answer.js";
 import {forestOf} from "../../visualize/page/question.js";
 
 const methods = {dsbd: "DSBD", beam_sampling: "Beam sampling", mjgd: "Best blocks, MJGD", sampling: "Sampling"};
@@ -15,7 +24,11 @@ const ROWS = [
   [{...DSBD, min_width: 1}, "fast", "a narrower search where it is sure"],
   [{...DSBD, input_beams: 1}, null, "each pass goes on from the best 1 only"],
   [{...DSBD, forest: "coupled"}, "exact", "it is, token for token, that of beam sampling with 4 beams and this seed"],
-  [{...DSBD, forest: "coupled", replacement: false}, "exact", "that of beam sampling with 4 distinct beams and this seed"],
+  [
+    {...DSBD, forest: "coupled", replacement: false},
+    "exact",
+    "that of beam sampling with 4 distinct beams and this seed",
+  ],
   [{...DSBD, forest: "sampled"}, null, "Each text as likely as in beam sampling with 4 beams"],
   [{...DSBD, replacement: false}, null, "Each text as likely as in beam sampling with 4 distinct beams"],
   [{...DSBD, method: "speculative"}, null, "Each text as likely as in sampling"],
@@ -62,6 +75,8 @@ test("a calculated speed stands where no measured range contradicts it", () => {
     [0.9, 1.1],
   ]) {
     assert.ok(!agrees(1.3, range));
+    const {scale} = asMeasured({alone: 1}, 1.3, range);
+    assert.ok(agrees(1.3 / scale, range), "what is scaled lies in the range");
   }
 });
 

@@ -79,7 +79,7 @@ def test_the_forest_has_every_node_and_edge_once():
     points = sorted(point for trace in nodes for point in zip(trace.x, trace.y, strict=True))
     assert points == sorted((node["column"], node["row"]) for node in forest.nodes.values())
     assert sum(trace.x.count(None) for trace in scatters(figure, "lines")) == len(forest.edges)
-    picked = next(trace for trace in nodes if trace.name == "picked by the large model")
+    picked = next(trace for trace in nodes if trace.name == "picked, not guessed")
     assert max(map(len, picked.hovertext[0].split("<br>"))) <= 42, "a box that hides the tree"
     codes = {trace.name: (trace.marker.symbol, str(trace.marker.color)) for trace in nodes}
     assert len({symbol for symbol, _ in codes.values()}) == len({color for _, color in codes.values()}) == len(codes)

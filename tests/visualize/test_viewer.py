@@ -133,6 +133,7 @@ def test_a_card_says_the_share_among_all_versions_and_the_token_s_own_probabilit
     )
     opened.press("End")
     opened.page.locator(f".dsbd-node[data-at='{index}'] path").click(force=True)
+    opened.page.locator(".dsbd-card summary").click()
     card = opened.page.inner_text(".dsbd-card")
     assert "Shares among all versions of the text. After this text alone: " in card
     assert f"large model {own}." in card

@@ -32,17 +32,19 @@ export class Answer {
   show({trace, text, clock, settled, isLive, rows, beside, costs, guessed}) {
     this.element.hidden = false;
     const say = (name, words) => (this.find(name).textContent = words);
-    const ratio = agrees(clock.ratio, beside?.speed) ? clock.ratio : null;
+    const [low, high] = beside?.speed ?? [];
+    const ratio = low < 1 && high > 1 ? 1 : clock.ratio; // no winner that the spread does not carry
     const claim = headline(trace, ratio, beside?.speed && beside.measured);
     say(".headline", claim);
     say(".distinct", distinct(trace, costs, clock));
     const {words, brief, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
     say(".same", [`${capital(beside?.same || brief)}.`, guessed?.words, further(trace)].filter(Boolean).join(" "));
     say(".kept-words", `${words}.`);
-    const isRaced = isExact && !isLive && trace.settings.method === "dsbd" && trace.settings.replacement;
+    const isRaced = isExact && !isLive && isUsual(trace, this.facts);
     const raced = isRaced ? this.facts.raced[trace.models.target.id] : "";
     const source = claim.includes(": about ") && "calculated for this answer";
-    say(".measured", capital(beside?.measured ?? [source, raced].filter(Boolean).join("; ")));
+    const told = beside ? [!beside.speed && source && "calculated", beside.measured] : [source, raced];
+    say(".measured", capital(told.filter(Boolean).join("; ")));
     say(".compared", beside?.sentences ?? "");
     say(".costs", costs && trace.settings.method !== "mjgd" ? costsSaid(costs) : UNMEASURED);
     drawPays(this.find(".pays svg"), [...this.facts.paying, ...ownPoint(trace, clock.ratio)]);
@@ -86,11 +88,12 @@ export class Answer {
 
 const UNMEASURED = "How long a pass takes was not measured here, so the lanes count passes.";
 
-const costsSaid = ({alone, node, guess}) => {
+const costsSaid = ({alone, node, guess, scale}) => {
   const ms = (seconds) => `${Number((1000 * seconds).toPrecision(2))} ms`;
+  const own = scale ? ` With guesses this decode took ${Number(scale.toPrecision(2))} × that, as its lane shows.` : "";
   return (
     `The lanes count with what passes cost on this machine: ${ms(alone)} for the large model alone, ${ms(node)} more ` +
-    `for each guess that a pass checks, and ${ms(guess)} for a layer of guesses.`
+    `for each guess that a pass checks, and ${ms(guess)} for a layer of guesses.${own}`
   );
 };
 
@@ -121,8 +124,13 @@ export function agrees(ratio, range) {
   return !ratio || !range || (ratio > range[0] - HALF && ratio < range[1] + HALF);
 }
 
-/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known or not
- * what was measured: then measured says the speed. */
+/* What passes cost, scaled to what a decode took where that was measured as another speed. */
+export function asMeasured(costs, ratio, range) {
+  return agrees(ratio, range) ? costs : {...costs, scale: ratio / Math.sqrt(range[0] * range[1])};
+}
+
+/* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known: then
+ * measured says the speed. */
 export function headline(trace, ratio = null, measured = "") {
   const {settings} = trace;
   const {tokens, passes} = answerOf(trace);
@@ -197,6 +205,14 @@ export function kept(settings, {methods, plain}, parts = false) {
 
 const isFixed = ({min_width, max_width, replacement, landing, input_beams}) =>
   min_width === max_width && replacement && landing && !input_beams;
+
+/* Whether a decode has the settings with which its pair begins, and so those of the recorded race. */
+function isUsual({settings, models}, facts) {
+  const pair = Object.keys(facts.targets).find((one) => facts.targets[one] === models.target.id);
+  const [method, ...usual] = facts.presets[pair]?.exact ?? [];
+  const values = valuesOf(settings, facts);
+  return method === settings.method && usual.every((value, at) => value === null || value === values[at]);
+}
 
 /* What the form shows for the settings of a decode; a forest that follows from its width is the default. */
 export function valuesOf(settings, facts) {

@@ -65,7 +65,7 @@ DEFAULT = "default"
 """What the form and links say where the forest is None."""
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "exact": ("Exact: the text of beam sampling, token for token", {"method": "dsbd", "min_width": 4, "max_width": 4}),
-    "fast": ("Fast: narrower where the large model is sure", {"method": "dsbd", "max_width": 4, "draft_width": 4}),
+    "fast": ("Dynamic: narrower where the large model is sure", {"method": "dsbd", "max_width": 4, "draft_width": 4}),
     "plain": ("Plain: beam sampling, nothing is guessed", {"method": "beam_sampling"}),
 }
 """Sets of settings by name: what a visitor reads, and the fields that differ from their defaults."""

@@ -32,6 +32,8 @@ FRAME_SECONDS = 0.12
 """Shortest time between two updates of a browser, however fast the model is."""
 IS_LENT = bool(os.environ.get("SPACES_ZERO_GPU"))
 """Whether the page runs on ZeroGPU, which lends a GPU to runs only, and of which a visitor's share is small."""
+LINES = 3
+"""Rows of a result for which there is room beside the answer; a line that says how many more there are takes one."""
 MOST_ANSWERS = 8
 """Of a visit that are kept, to guess from."""
 READY = (gr.update(visible=True), gr.update(visible=False))
@@ -146,5 +148,8 @@ def rows_in(trace: Trace, text: str | None) -> list[Any] | str | None:
 
 
 def drawn_rows(trace: Trace) -> str:
-    """Return the rows of a decode's query as markup; empty if it writes no queries."""
-    return "" if trace.result is None else rows_markup(rows_in(trace, trace.result.text))
+    """Return the rows of a decode's query as markup, as many as there is room for; empty if it writes no queries."""
+    if trace.result is None:
+        return ""
+    rows = rows_in(trace, trace.result.text)
+    return rows_markup(rows, LINES if isinstance(rows, list) and len(rows) - 1 <= LINES else LINES - 1)

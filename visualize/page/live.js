@@ -118,6 +118,12 @@ function touched({settings}) {
   return {...Object.fromEntries(named), method: "dsbd", ...asked, ...width};
 }
 
+/* "The same text in 4 passes, before in 2". */
+function changed(before, now) {
+  const text = now.result.text === before.result?.text ? "The same text" : "Another text, with the same seed,";
+  return `${text} in ${DsbdPage.counted(now.iterations.length, "pass")}, before in ${before.iterations.length}`;
+}
+
 /* Decodes until it has decoded what the sliders say now. */
 async function touch() {
   const trace = DsbdPage.shownTrace();
@@ -129,10 +135,10 @@ async function touch() {
   try {
     for (let settings = null; settings !== wanted;) {
       settings = wanted;
-      const start = performance.now();
-      const end = await run({prompt, settings, pair: pairs[pair]});
-      DsbdPage.showTouched(end.trace);
-      say(`Decoded again in ${((performance.now() - start) / 1000).toFixed(1)} s, with the same seed`);
+      const before = DsbdPage.shownTrace();
+      const {trace: now} = await run({prompt, settings, pair: pairs[pair]});
+      DsbdPage.showTouched(now);
+      say(changed(before, now));
     }
   } catch (error) {
     say(sentenceOf(error));

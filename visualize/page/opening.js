@@ -9,7 +9,7 @@ export function openAt(viewer, {iterations, settings}, {clientWidth}) {
   if (it < 0) return;
   const node = clientWidth > NARROW ? droppedIn(iterations[it], settings.forest) : null;
   viewer.goto({it, step: Infinity, node});
-  viewer.goto({step: viewer.where().step - 1, node});
+  viewer.goto({step: viewer.where().step - 1, node, isExample: true});
 }
 
 function branchesIn({nodes}) {

@@ -1,7 +1,7 @@
 /* What the parts of the page share; served with the viewer as one script. It also gives each tab an
  * address, opens the settings panel, and fits the frame of a lesson. */
 
-import {Answer, counted, presetOf, program, typedIn, valuesOf} from "./answer.js";
+import {Answer, asMeasured, counted, presetOf, program, typedIn, valuesOf} from "./answer.js";
 import {download, make} from "../viewer/dom.js";
 import {readTrace} from "../viewer/reading.js";
 import {mount} from "../viewer/viewer.js";
@@ -61,7 +61,19 @@ globalThis.DsbdPage = (() => {
     globalThis.DsbdPage.trigger("input");
   };
 
-  const shared = {Answer, counted, presetOf, program, typedIn, valuesOf, make, mount, readTrace, save: download};
+  const shared = {
+    Answer,
+    asMeasured,
+    counted,
+    presetOf,
+    program,
+    typedIn,
+    valuesOf,
+    make,
+    mount,
+    readTrace,
+    save: download,
+  };
   return {...shared, isDark, follow, plotly, gzipped, gunzipped, form, answerForm, fill, filling: () => filling};
 })();
 

@@ -81,7 +81,9 @@ function showAnswer() {
   const {id} = trace.models.target;
   const costs = facts.costs[id] ?? null;
   viewer.setCosts(costs);
-  answer.show({...shown, text: viewer.text(), clock: viewer.clock(), isLive: shown === running, costs});
+  const own = DsbdPage.asMeasured(costs, viewer.clock().ratio, shown.beside?.speed);
+  if (own !== costs) viewer.setCosts(own);
+  answer.show({...shown, text: viewer.text(), clock: viewer.clock(), isLive: shown === running, costs: own});
   answer.mark(viewer.where().words);
   DsbdPage.showTouch(trace);
   second.compare(shown);
@@ -390,6 +392,7 @@ DsbdPage.showTouched = (trace) => {
   showAnswer();
 };
 DsbdPage.shownTrace = () => shown.trace;
+DsbdPage.shownPass = () => viewer.where().it;
 DsbdPage.facts = facts;
 DsbdPage.goTo = (where) => viewer.goto(where);
 /* What the server calls the decode that is shown: "" if it is no recording, null if nothing is shown. */

@@ -32,8 +32,10 @@ DsbdPage.follow(props, watch, async (message, figures) => {
   for (const {data, layout, frames} of figures) {
     const figure = DsbdPage.make("div", {class: "figure"});
     mount.append(figure);
-    const still = {...layout, autosize: true, dragmode: false};
-    await Plotly.newPlot(figure, {data, layout: still, frames, config: {...CONFIG, ...wayBack(Plotly, layout)}});
+    const own = {...layout, autosize: true, dragmode: false};
+    await Plotly.newPlot(figure, {data, layout: own, frames, config: {...CONFIG, ...wayBack(Plotly, layout)}});
+    const still = {mode: "immediate", transition: {duration: 0}, frame: {duration: 0}};
+    if (frames) await Plotly.animate(figure, [frames[DsbdPage.shownPass()].name], still);
     for (const kind of ["wheel", "touchstart"]) figure.addEventListener(kind, leave, {capture: true, passive: true});
     figure.on("plotly_click", ({points}) => {
       const [iteration, node] = points[0].customdata ?? [];

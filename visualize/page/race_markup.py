@@ -47,9 +47,9 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
     )
 
 
-def rows_markup(rows: Sequence[Row] | str | None) -> Markup:
+def rows_markup(rows: Sequence[Row] | str | None, most: int = ROWS_SHOWN) -> Markup:
     """Return a result table, whose first row holds its headings, or the error of its query."""
-    return Markup(TEMPLATES.get_template("page/rows.html").render(rows=rows, most=ROWS_SHOWN, cell=CELL))
+    return Markup(TEMPLATES.get_template("page/rows.html").render(rows=rows, most=most, cell=CELL))
 
 
 def question_line(prompt: str) -> str:

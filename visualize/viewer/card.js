@@ -57,12 +57,12 @@ function nodeCard(viewer, index) {
   const texts = tellApart(...known.map(([, value]) => value));
   known.forEach(([kind, value], at) => parts.push(bar(say(`ui.${kind}`), value, kind, texts[at])));
   const alone = alonePart(viewer, node, known);
-  if (alone) parts.push(make("p", {class: "dsbd-hint", text: alone}));
   const facts = now.facts[index].filter((fact) => fact.step <= viewer.step).reverse();
   parts.push(
     make("ul", {class: "dsbd-facts"}, ...facts.map((fact) => factItem(viewer, fact))),
     formulaFold(
       viewer,
+      ...(alone ? [make("p", {class: "dsbd-hint", text: alone})] : []),
       ...facts.flatMap((fact) => arithmetic(viewer, node, fact)),
       make("p", {class: "dsbd-small", text: small(viewer, node, scored)}),
     ),

@@ -38,7 +38,8 @@ export class Controls {
     const [step, it] = [viewer.step + by, viewer.it + by];
     const isInside = step >= 0 && step < viewer.now.steps.length;
     if (!isInside && !viewer.scene.iterations[it]) return false;
-    viewer.goto(isInside ? {step} : {it, step: by > 0 ? 0 : Infinity});
+    const node = viewer.isExample ? null : undefined;
+    viewer.goto(isInside ? {step, node} : {it, step: by > 0 ? 0 : Infinity});
     return true;
   }
 

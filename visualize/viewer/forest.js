@@ -254,7 +254,7 @@ function bars(layer, left, room, viewer) {
 const HEAD = {plain: 40, bars: 80}; // above columns: title, width, and bars where the width is chosen
 const NARROW = [420, 500]; // below the first every node has a row; below the second where columns do not fit
 const PITCH = [78, 236]; // pixels of a column, least and most
-const SLACK = 6; // pixels of a column that it can spare
+const SLACK = 14; // pixels of a column that it can spare
 const ROW = [15, 21, 32]; // pixels per row: least where there is little height, least, most
 const TALL = 320; // pixels of height that rows share out
 const INDENT = 30; // pixels per layer where every node has a row

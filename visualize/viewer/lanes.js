@@ -35,7 +35,7 @@ export class Lanes {
   }
 
   /* costs: seconds of a pass of the large model {alone}, of each node more in it {node}, of a step of the small model
-   * {guess}; null where they were not measured. */
+   * {guess}; null where they were not measured. {scale}: by how much they were more in this decode, if not 1. */
   setCosts(costs) {
     this.costs = costs;
     if (this.viewer.scene.iterations.length) this.update(true);
@@ -65,7 +65,8 @@ export class Lanes {
       sum: guided,
       blocks: turns,
     };
-    const lanes = alone ? [{label: say("lanes.alone"), sum: alone, blocks: alone.blocks}, guidedLane] : [guidedLane];
+    const above = say(scene.settings.forest === "coupled" ? "lanes.alone" : "lanes.same");
+    const lanes = alone ? [{label: above, sum: alone, blocks: alone.blocks}, guidedLane] : [guidedLane];
     const height = lanes.length * size.pitch;
     set(this.svg, {viewBox: `0 0 ${width} ${height}`, width, height, "data-kind": kind});
     this.svg.replaceChildren();
@@ -131,7 +132,9 @@ export class Lanes {
       );
       const isNamed = size.text && band.width >= CAPTION[isGuided ? "guided" : "alone"];
       const tokens = isGuided ? clock.tokens.slice(block.first - 1, block.last) : [block.token];
-      const count = isGuided && clock.alone ? viewer.words.counted("tokens", block.last - block.first + 1) : "";
+      const number = block.last - block.first + 1;
+      const counted = size.text ? viewer.words.counted("tokens", number) : String(number);
+      const count = isGuided && clock.alone ? counted : "";
       group.append(...said("count", bar.width, count, middle));
       if (isNamed) {
         group.append(...said("words", band.width, fitted(tokens, band.width), {x: band.x + 3, y: top + size.text}));
@@ -194,10 +197,12 @@ export class Lanes {
 
 /* What happens when, on the clock, and what it sums up to. turns: a pass each; alone: of the large model alone, null
  * where it would write another text or nothing is guessed. Other versions may go on behind the answer: isBehind. */
-/** @param {import("./scene.js").Scene} scene @param {{alone: number, node: number, guess: number}?} measured */
+/** @param {import("./scene.js").Scene} scene
+ * @param {{alone: number, node: number, guess: number, scale?: number}?} measured */
 export function clockOf(scene, measured) {
   const {settings, iterations, bands, best, result} = scene;
   const costs = isSearch(scene) ? null : measured;
+  const scale = 1000 * (costs?.scale ?? 1); // milliseconds
   const textOf = ({id, text}) => (scene.known.get(id).ends ? " ∎" : text);
   const tokens = scene.path(best?.node).map((token) => ({...token, text: textOf(token)}));
   const isDone = result.length > 0;
@@ -209,8 +214,8 @@ export function clockOf(scene, measured) {
     const isAlone = !settings.draft_depth;
     const more = isAlone ? 0 : iteration.nodes.filter(({kind}) => kind !== "drawn").length - 1; // nodes
     const guesses = iteration.scoredStep; // each step before it is a pass of the small model
-    const check = from + (costs ? 1000 * costs.guess * guesses : iteration.seconds.draft / pass);
-    now = check + (costs ? 1000 * Math.max(costs.alone + costs.node * more, 0) : 1);
+    const check = from + (costs ? scale * costs.guess * guesses : iteration.seconds.draft / pass);
+    now = check + (costs ? scale * Math.max(costs.alone + costs.node * more, 0) : 1);
     return {...bands[at], from, check, done: now, guesses, isBehind: isDone && bands[at].first > tokens.length};
   });
   const own = turns.filter(({isBehind}) => !isBehind);

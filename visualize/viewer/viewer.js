@@ -151,14 +151,15 @@ class Viewer {
     this.goto({it: follow ? last : clamp(this.it, 0, last), step: follow ? Infinity : this.step, keep: true});
   }
 
-  /* it, step: places from 0. node: the id of a node to keep in view. */
-  goto({it = this.it, step = this.step, node = undefined, keep = false} = {}) {
+  /* it, step: places from 0. node: the id of a node to keep in view; isExample: until the reader goes on. */
+  goto({it = this.it, step = this.step, node = undefined, keep = false, isExample = false} = {}) {
     if (!this.scene?.iterations.length) return;
     this.it = clamp(Math.round(it) || 0, 0, this.scene.iterations.length - 1);
     this.step = clamp(Math.round(step) || 0, 0, this.now.steps.length - 1);
     if (!keep) this.hovered = -1;
     if (this.drawn !== this.now || node !== undefined) {
       this.pinned = this.now.nodes.findIndex((entry) => entry.id === node);
+      this.isExample = isExample;
       this.root.classList.toggle("dsbd-pinned", this.pinned >= 0);
     }
     this.render();
@@ -293,6 +294,7 @@ class Viewer {
 
   pin(place) {
     this.pinned = place;
+    this.isExample = false;
     this.root.classList.toggle("dsbd-pinned", place >= 0);
     this.forest.update();
     drawCard(this, this.parts.card);
