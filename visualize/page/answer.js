@@ -121,7 +121,9 @@ const further = (trace) => {
 
 /* Whether a speed that was calculated lies in the range that was measured, as exactly as it is said. */
 export function agrees(ratio, range) {
-  return !ratio || !range || (ratio > range[0] - HALF && ratio < range[1] + HALF);
+  if (!ratio || !range) return true;
+  const [said, low, high] = [ratio, ...range].map((one) => Math.round(10 * one));
+  return said >= low && said <= high;
 }
 
 /* What passes cost, scaled to what a decode took where that was measured as another speed. */
@@ -159,7 +161,6 @@ export function distinct({settings, iterations}, costs, {turns}) {
 }
 
 const ALIKE = [0.9, 1.1];
-const HALF = 0.05; // of the last digit
 function speed(ratio) {
   if (ratio > ALIKE[0] && ratio < ALIKE[1]) return "as fast";
   const [times, unit] = ratio > 1 ? [ratio, "as fast"] : [1 / ratio, "the time"];
