@@ -67,9 +67,11 @@ test("a calculated speed stands where no measured range contradicts it", () => {
     [1.3, undefined],
     [1.3, [1.34, 2]],
     [2.04, [1, 2]],
+    [0.81, [0.75, 0.83]],
   ]) {
     assert.ok(agrees(ratio, range));
   }
+  assert.ok(!agrees(0.88, [0.78, 0.84]), "1.1 is not 1.2 to 1.3 times the time");
   for (const range of [
     [1.9, 2.3],
     [0.9, 1.1],

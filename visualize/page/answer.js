@@ -122,8 +122,9 @@ const further = (trace) => {
 /* Whether a speed that was calculated lies in the range that was measured, as exactly as it is said. */
 export function agrees(ratio, range) {
   if (!ratio || !range) return true;
-  const [said, low, high] = [ratio, ...range].map((one) => Math.round(10 * one));
-  return said >= low && said <= high;
+  const isLoss = range[1] < 1; // it is said as so many times the time
+  const [said, ...ends] = [ratio, ...range].map((one) => Math.round(10 * (isLoss ? 1 / one : one)));
+  return said >= Math.min(...ends) && said <= Math.max(...ends);
 }
 
 /* What passes cost, scaled to what a decode took where that was measured as another speed. */
