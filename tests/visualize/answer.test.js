@@ -56,6 +56,8 @@ test("a headline counts passes, but for searched blocks, and the time that they 
   assert.equal(headline(blocks), "2 blocks of tokens, each found by many passes");
   const ended = {...trace, iterations: [...iterations, {layers: [1]}]}; // the answer ended in the pass before
   assert.equal(headline(ended), "2 passes instead of 5");
+  const stopped = {...ended, result: null}; // its best version has ended, and the others went on
+  assert.equal(headline(stopped, 2.04, "", 4), "2 passes instead of 4: about 2 × as fast");
   const alone = {...ended, settings: {...DSBD, draft_depth: 0}, result: {token_ids: [1, 2]}};
   assert.equal(headline(alone), "1 pass of the large model, one for each token");
 });

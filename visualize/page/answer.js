@@ -22,7 +22,7 @@ export class Answer {
     this.element = element;
     this.facts = facts;
     this.find = (name) => element.querySelector(name);
-    this.read = null; // the trace whose text stands still
+    this.stillTrace = null; // it is read, so its scrolling stays
   }
 
   /* trace: what is shown. text, clock: of the viewer. settled: how many tokens are final. rows: markup of the server,
@@ -34,7 +34,8 @@ export class Answer {
     const say = (name, words) => (this.find(name).textContent = words);
     const [low, high] = beside?.speed ?? [];
     const ratio = low < 1 && high > 1 ? 1 : clock.ratio; // no winner that the spread does not carry
-    const claim = headline(trace, ratio, beside?.speed && beside.measured);
+    const written = text.tokens.length + Number(text.ended);
+    const claim = headline(trace, ratio, beside?.speed && beside.measured, written);
     say(".headline", claim);
     say(".distinct", distinct(trace, costs, clock));
     const {words, brief, isExact} = kept(trace.settings, this.facts, Boolean(beside?.parts));
@@ -57,8 +58,8 @@ export class Answer {
     for (const one of [box, line]) one.style.minHeight = isLive ? `${one.offsetHeight}px` : ""; // what is below stays
     line.replaceChildren(...this.pieces(text, isText, settled, isLive, guessed?.tokens));
     if (isLive) line.scrollTop = line.scrollHeight;
-    else if (trace !== this.read) line.scrollTop = 0;
-    this.read = isLive ? null : trace;
+    else if (trace !== this.stillTrace) line.scrollTop = 0;
+    this.stillTrace = isLive ? null : trace;
     this.find(".answer-rows").innerHTML = rows ?? "";
   }
 
@@ -106,11 +107,11 @@ export const typedIn = (prompt, {question}) => {
 
 export const counted = (count, word) => `${count} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
 
-/* How many passes brought the answer; other versions may go on behind it. */
-function answerOf({iterations, result}) {
+/* How many passes brought the answer; other versions may go on behind it. written: its tokens, if it was stopped. */
+function answerOf({iterations, result}, written = Infinity) {
   let all = 0;
   const befores = iterations.map(({layers}) => (all += layers.length) - layers.length);
-  const tokens = result?.token_ids.length ?? all;
+  const tokens = result?.token_ids.length ?? Math.min(all, written);
   return {tokens, passes: befores.filter((before) => before < tokens).length};
 }
 
@@ -133,10 +134,10 @@ export function asMeasured(costs, ratio, range) {
 }
 
 /* "22 passes instead of 64: about 1.7 × as fast". ratio: by the cost of passes, null where that is not known: then
- * measured says the speed. */
-export function headline(trace, ratio = null, measured = "") {
+ * measured says the speed. written: as in answerOf. */
+export function headline(trace, ratio = null, measured = "", written = Infinity) {
   const {settings} = trace;
-  const {tokens, passes} = answerOf(trace);
+  const {tokens, passes} = answerOf(trace, written);
   if (!passes) return "";
   if (!settings.draft_depth) return `${counted(passes, "pass")} of the large model, one for each token`;
   if (settings.method === "mjgd") return `${counted(passes, "block")} of tokens, each found by many passes`;

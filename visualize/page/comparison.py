@@ -177,12 +177,12 @@ def measure_costs(pair: Pair, prompt: str, cancel: Callable[[], bool] | None = N
     None: it is busy, the pair has no small model, or there is no room behind the prompt. Raises: StoppedError.
     """
     known = _COSTS.setdefault(pair, [])
-    if len(known) < MOMENTS and pair.draft is not None and (costs := _measured(pair, prompt, cancel)):
+    if len(known) < MOMENTS and pair.draft is not None and (costs := _measure_once(pair, prompt, cancel)):
         known.append(costs)
     return Costs(*map(min, zip(*known, strict=True))) if known else None
 
 
-def _measured(pair: Pair, prompt: str, cancel: Callable[[], bool] | None) -> Costs | None:
+def _measure_once(pair: Pair, prompt: str, cancel: Callable[[], bool] | None) -> Costs | None:
     rounds = []
     for _ in range(ROUNDS + 1):  # the first warms up
         clocks = {name: _Clock() for name in TIMED}

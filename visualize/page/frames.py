@@ -32,7 +32,7 @@ FRAME_SECONDS = 0.12
 """Shortest time between two updates of a browser, however fast the model is."""
 IS_LENT = bool(os.environ.get("SPACES_ZERO_GPU"))
 """Whether the page runs on ZeroGPU, which lends a GPU to runs only, and of which a visitor's share is small."""
-LINES = 3
+ROWS_BESIDE = 3
 """Rows of a result for which there is room beside the answer; a line that says how many more there are takes one."""
 MOST_ANSWERS = 8
 """Of a visit that are kept, to guess from."""
@@ -152,4 +152,5 @@ def drawn_rows(trace: Trace) -> str:
     if trace.result is None:
         return ""
     rows = rows_in(trace, trace.result.text)
-    return rows_markup(rows, LINES if isinstance(rows, list) and len(rows) - 1 <= LINES else LINES - 1)
+    fits = isinstance(rows, list) and len(rows) - 1 <= ROWS_BESIDE
+    return rows_markup(rows, ROWS_BESIDE if fits else ROWS_BESIDE - 1)

@@ -119,7 +119,7 @@ function touched({settings}) {
 }
 
 /* "The same text in 4 passes, before in 2". */
-function changed(before, now) {
+function describeChange(before, now) {
   const text = now.result.text === before.result?.text ? "The same text" : "Another text, with the same seed,";
   return `${text} in ${DsbdPage.counted(now.iterations.length, "pass")}, before in ${before.iterations.length}`;
 }
@@ -138,7 +138,7 @@ async function touch() {
       const before = DsbdPage.shownTrace();
       const {trace: now} = await run({prompt, settings, pair: pairs[pair]});
       DsbdPage.showTouched(now);
-      say(changed(before, now));
+      say(describeChange(before, now));
     }
   } catch (error) {
     say(sentenceOf(error));

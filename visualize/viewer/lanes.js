@@ -65,8 +65,8 @@ export class Lanes {
       sum: guided,
       blocks: turns,
     };
-    const above = say(scene.settings.forest === "coupled" ? "lanes.alone" : "lanes.same");
-    const lanes = alone ? [{label: above, sum: alone, blocks: alone.blocks}, guidedLane] : [guidedLane];
+    const aloneLabel = say(scene.settings.forest === "coupled" ? "lanes.alone" : "lanes.same");
+    const lanes = alone ? [{label: aloneLabel, sum: alone, blocks: alone.blocks}, guidedLane] : [guidedLane];
     const height = lanes.length * size.pitch;
     set(this.svg, {viewBox: `0 0 ${width} ${height}`, width, height, "data-kind": kind});
     this.svg.replaceChildren();
@@ -216,7 +216,14 @@ export function clockOf(scene, measured) {
     const guesses = iteration.scoredStep; // each step before it is a pass of the small model
     const check = from + (costs ? scale * costs.guess * guesses : iteration.seconds.draft / pass);
     now = check + (costs ? scale * Math.max(costs.alone + costs.node * more, 0) : 1);
-    return {...bands[at], from, check, done: now, guesses, isBehind: isDone && bands[at].first > tokens.length};
+    return {
+      ...bands[at],
+      from,
+      check,
+      done: now,
+      guesses,
+      isBehind: tokens.length > 0 && bands[at].first > tokens.length,
+    };
   });
   const own = turns.filter(({isBehind}) => !isBehind);
   const guided = sumOf(own, Boolean(costs));
